@@ -92,3 +92,43 @@ def test_a_queue_marks_where_others_drop(run_scenario: Run) -> None:
 def test_a_discipline_that_the_kernel_lacks_is_one_line(run_scenario: Run) -> None:
     with pytest.raises((AssertionError, HoplabError), match=r"'dualpi2' is not in this kernel"):
         run_scenario(_routed('kind = "dualpi2"'))
+
+
+ON_AIR = """
+duration_s = 6
+[topology]
+kind = "explicit"
+[radio]
+profile = "80211a"
+[[station]]
+name = "n0"
+{queue}
+[[station]]
+name = "n1"
+x_m = 10
+[[flow]]
+protocol = "udp"
+source = "n0"
+destination = "n1"
+packet_bytes = 1000
+rate_kbps = 30000
+"""
+SHAPED_MBPS = 4.0
+
+
+@pytest.mark.parametrize("kind", ["cake", "fq_codel"])
+def test_a_queue_above_a_radio_keeps_the_radios_own_empty(run_scenario: Run, kind: str) -> None:
+    """A packet is on the air before the next one comes. Without the queue, the radio's is full."""
+    queue = f'queue = {{ kind = "{kind}", shape_mbps = {SHAPED_MBPS} }}'
+    done, without = (run_scenario(ON_AIR.format(queue=text)) for text in (queue, ""))
+    run = results.load(Path(done["folder"]))
+    rows = [row for row in run.rows("queues") if row["node"] == "n0"]
+    assert {row["interface"] for row in rows} == {"wlan0"}
+    begun, last = rows[len(rows) // 4], rows[-1]
+    sent = last["sent_packets"] - begun["sent_packets"]
+    mbps = 1e-6 * sent * FRAME_BITS / (last["t_s"] - begun["t_s"])
+    assert mbps == pytest.approx(SHAPED_MBPS, rel=LIMIT)
+    waiting = [row["queue_len"] for row in run.rows("nodes") if row["node"] == "n0"]
+    assert max(waiting) <= 2
+    nodes = results.load(Path(without["folder"])).rows("nodes")
+    assert max(row["queue_len"] for row in nodes if row["node"] == "n0") > 20

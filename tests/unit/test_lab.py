@@ -22,8 +22,9 @@ from hoplab.guest.tcp import profile, setup
 from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.traffic import flows
 from hoplab.model.errors import DaemonDied, MissingTool
+from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.scenario import Flow, Link, Scenario, Station, Tcp
-from hoplab.model.network.plan import End, plan
+from hoplab.model.network.plan import plan
 from hoplab.model.resolve.resolve import resolve
 
 PAIR = Scenario(
@@ -125,9 +126,9 @@ def test_a_station_with_many_wires_is_read_once_a_sample() -> None:
     hub, rows = Listing(200), []
     queues = WiredQueues.__new__(WiredQueues)
     queues._records = SimpleNamespace(add=lambda table, **row: rows.append(row))  # type: ignore[assignment]
-    queues._queues = {}
-    ends = {i: End("hub", f"eth{i}", "", "", "", "", "", "") for i in range(1, 200)}
-    queues._stations = [(hub, ends)]
+    interfaces = {i: f"eth{i}" for i in range(1, 200)}
+    queues._queues = {("hub", interface): Queue() for interface in interfaces.values()}
+    queues._stations = [("hub", hub, interfaces)]
     queues.sample(1.0)
     assert hub.listed == 1
     assert [(row["interface"], row["backlog_packets"], row["sent_packets"]) for row in rows] == [

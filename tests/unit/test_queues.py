@@ -15,7 +15,6 @@ from hoplab.guest.probes import wired_queues
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.links import Link
 from hoplab.model.keys.queues import MARKING, Queue
-from hoplab.model.network.plan import End
 
 
 class Asked:
@@ -215,7 +214,7 @@ def test_rows_of_a_queue_and_its_bands() -> None:
     probe._records = SimpleNamespace(add=lambda table, **row: rows.append((table, row)))  # type: ignore[assignment]
     probe._queues = {("r", "eth0"): Queue(kind="ets", bands=2)}
     netlink = SimpleNamespace(get_qdiscs=lambda: listed)
-    probe._stations = [(netlink, {3: End("r", "eth0", "", "", "", "", "", "")})]
+    probe._stations = [("r", netlink, {3: "eth0"})]
     probe.sample(1.0)
     assert [(table, row.get("part"), row["backlog_packets"]) for table, row in rows] == [
         ("queues", None, 5),

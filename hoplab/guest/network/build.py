@@ -84,6 +84,10 @@ def own_stations(plan: Plan, network: Network) -> None:
             settings(plan, namespaces, station)
             for wlan in plan.wlans.get(station.name, ()):
                 _radio(plan, namespaces, wlan, radios, iw)
+                if station.queue is not None:
+                    index = namespaces.index(station.name, wlan.interface)
+                    netlink = namespaces.netlink(station.name)
+                    wired.above_radio(netlink, index, station.queue)
             address(plan, namespaces, station)
 
 

@@ -19,11 +19,17 @@ from typing import Any
 from hoplab.guest.network import qdiscs
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.keys.links import NETEM_PACKETS, Link
+from hoplab.model.keys.queues import Queue
+from hoplab.model.keys.radio import RADIO_MTU
 from hoplab.model.network.plan import WIRES, Cable, End
 from hoplab.model.streams import stream_seed
 
 BURST_BYTES = 1514 + 8
 """Just above the largest Ethernet frame: a full bucket lets one packet go at once."""
+RADIO_BURST_BYTES = RADIO_MTU + 14 + 8
+"""The same for a radio."""
+FASTEST_MBPS = 10_000.0
+"""More than any radio's rate: a token bucket that never holds a packet back."""
 ROOT, LEAF = 0x10000, 0x20000
 """Handles of the token bucket, and of the queue that is its child."""
 SMALLEST_FRAME_BITS = 8 * 60
@@ -89,8 +95,19 @@ def _veth(namespaces: Namespaces, end: End, bridge: int) -> None:
     wires.link("set", index=inner_index, master=bridge, state="up")
 
 
-def sending_end(netlink: Any, index: int, link: Link) -> None:
-    """Give a station's end the link's rate, or that of a queue that shapes, and its queue."""
+def above_radio(netlink: Any, index: int, queue: Queue) -> None:
+    """Give a radio's interface a queue that shapes, or paces. The radio itself takes every packet,
+    for its own queue."""
+    netlink.link("set", index=index, gso_max_segs=1)
+    link = Link.model_construct(rate_mbps=FASTEST_MBPS, queue=queue)
+    sending_end(netlink, index, link, RADIO_BURST_BYTES)
+
+
+def sending_end(netlink: Any, index: int, link: Link, burst_bytes: int = BURST_BYTES) -> None:
+    """Give a station's end the link's rate, or that of a queue that shapes, and its queue.
+
+    ``burst_bytes`` is no less than the largest frame.
+    """
     queue = link.queue
     shaped_mbps = link.rate_mbps if queue.kind == "cake" else queue.shape_mbps or link.rate_mbps
     netlink.tc(
@@ -99,7 +116,7 @@ def sending_end(netlink: Any, index: int, link: Link) -> None:
         index,
         ROOT,
         rate_bytes=bytes_per_s(shaped_mbps),
-        burst_bytes=BURST_BYTES,
+        burst_bytes=burst_bytes,
         limit_bytes=1 << 24,
     )
     if queue.kind == "droptail":

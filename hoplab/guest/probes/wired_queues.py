@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the queues at the ends of wired links, through rtnetlink.
+"""Read the queues at the ends of wired links and above radios, through rtnetlink.
 
 The kernel's own counters of a discipline are the structures of linux/pkt_sched.h, as
 TCA_STATS_APP.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.attributes import attributes
 from hoplab.model.keys.queues import Queue
-from hoplab.model.network.plan import End, Plan
+from hoplab.model.network.plan import Plan
 from hoplab.model.records.writer import Records
 
 TC_H_ROOT = 0xFFFFFFFF
@@ -139,56 +139,48 @@ READ: dict[str, Callable[[bytes], Told]] = {
 
 
 class WiredQueues:
-    """Tables `queues` and `queue_parts`, from the disciplines of every end of a link."""
+    """Tables `queues` and `queue_parts`, from the disciplines of every end of a link and of radios
+    with a queue above them."""
 
     def __init__(self, plan: Plan, namespaces: Namespaces, records: Records) -> None:
         self._records = records
-        self._stations = [
-            (
-                namespaces.netlink(station),
-                {namespaces.index(station, end.interface): end for end in ends_of},
-            )
-            for station, ends_of in plan.ends.items()
-            if ends_of
-        ]
-        """The netlink socket of each station with wires, and their ends by interface."""
-        self._queues: dict[tuple[str, str], Queue] = {
-            (end.station, end.interface): way.queue
-            for cable in plan.cables
-            for end, way in zip(cable.ends, cable.link.ways, strict=True)
-            if way.queue.kind != "droptail"
-        }
+        self._queues = plan.queues
+        by_station: dict[str, dict[int, str]] = {}
+        for station, interface in self._queues:
+            index = namespaces.index(station, interface)
+            by_station.setdefault(station, {})[index] = interface
+        order = [name for name in plan.address if name in by_station]
+        self._stations = [(name, namespaces.netlink(name), by_station[name]) for name in order]
+        """Each station with queues, its netlink socket, and their interfaces by index."""
 
     def sample(self, t_s: float) -> None:
-        """A row for every end. The kernel lists the disciplines of all interfaces of a station,
+        """A row for every queue. The kernel lists the disciplines of all interfaces of a station,
         also when asked for those of one."""
-        for netlink, ends in self._stations:
+        for station, netlink, interfaces in self._stations:
             found: dict[int, dict[int, Any]] = {}
             for qdisc in netlink.get_qdiscs():
                 found.setdefault(qdisc["index"], {})[qdisc["parent"]] = qdisc
-            for index, end in ends.items():
+            for index, interface in interfaces.items():
                 by_parent = found.get(index, {})
                 if TC_H_ROOT in by_parent and OF_ROOT in by_parent:
-                    self._add(end, by_parent, round(t_s, 6))
+                    self._add((station, interface), by_parent, round(t_s, 6))
 
-    def _add(self, end: End, by_parent: dict[int, Any], t_s: float) -> None:
+    def _add(self, place: tuple[str, str], by_parent: dict[int, Any], t_s: float) -> None:
         root, leaf = by_parent[TC_H_ROOT], by_parent[OF_ROOT]
         counted = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")
         basic = root.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
-        told, marks = Told(), None
-        queue = self._queues.get((end.station, end.interface))
-        if queue is not None:
-            if queue.kind == "ets":
-                told = Told(parts=tuple(_bands(queue, by_parent)))
-            elif queue.kind in READ:
-                own = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_APP")
-                told = READ[queue.kind](bytes.fromhex(own.replace(":", "")))
-            marks = told.marks if queue.marks else None
+        told = Told()
+        queue = self._queues[place]
+        if queue.kind == "ets":
+            told = Told(parts=tuple(_bands(queue, by_parent)))
+        elif queue.kind in READ:
+            own = leaf.get_attr("TCA_STATS2").get_attr("TCA_STATS_APP")
+            told = READ[queue.kind](bytes.fromhex(own.replace(":", "")))
+        marks = told.marks if queue.marks else None
+        where = {"t_s": t_s, "node": place[0], "interface": place[1]}
         self._records.add(
             "queues",
-            t_s=t_s,
-            node=end.station,
-            interface=end.interface,
+            **where,
             backlog_packets=counted["qlen"],
             backlog_bytes=counted["backlog"],
             drops=counted["drops"],
@@ -197,8 +189,7 @@ class WiredQueues:
             sojourn_ms=told.sojourn_ms,
         )
         for part in told.parts:
-            place = {"t_s": t_s, "node": end.station, "interface": end.interface}
-            self._records.add("queue_parts", **place, **part._asdict())
+            self._records.add("queue_parts", **where, **part._asdict())
 
 
 def _bands(queue: Queue, by_parent: dict[int, Any]) -> Iterator[Part]:

@@ -82,6 +82,12 @@ def _of_entries(scenario: Resolved, name: str, check: Check) -> Iterator[str]:
 
 
 def _radios_of_stations(scenario: Resolved) -> None:
+    for station in scenario.station:
+        if station.queue is not None and scenario.network.built_by != "hoplab":
+            raise ScenarioError(
+                f"station {station.name}: queue: needs a radio that Hoplab makes, but "
+                f'network.built_by is "{scenario.network.built_by}"; remove it'
+            )
     if any(station.radio for station in scenario.station):
         check_radio_of_run(scenario)
     radios = [station.name for station in scenario.station if station.radio]

@@ -227,6 +227,9 @@ class Station(Placed):
         ge=1,
         le=65_535,
     )
+    queue: Queue | None = key(
+        None, "above its radios, [where it shapes](links.md#a-queue-above-a-radio)"
+    )
     tcp: Tcp | None = key(None, "its own TCP: keys that differ from `[tcp]`")
     sysctl: Sysctls | None = key(None, "settings of its kernel, over `tcp.sysctl`")
     port: Port | None = key(None, 'its radio, if `network.built_by = "script"`')
@@ -235,4 +238,18 @@ class Station(Placed):
     def _has_a_card(self) -> Self:
         if self.nic is not None and not self.radio:
             raise ValueError("nic is a radio's; with radio = false there is none")
+        if self.queue is not None:
+            self._check_queue(self.queue)
         return self
+
+    def _check_queue(self, queue: Queue) -> None:
+        if not self.radio:
+            raise ValueError(
+                "queue is above a radio, and with radio = false there is none; give queue of a "
+                "[[link]]"
+            )
+        if queue.shape_mbps is None and queue.kind != "fq":
+            raise ValueError(
+                f"queue of kind {queue.kind} holds nothing back above a radio, which takes every "
+                'packet, unless it shapes; give shape_mbps, or kind "fq" for pacing'
+            )

@@ -11,6 +11,7 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
+from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.resolved import (
     AnyFlow,
     Resolved,
@@ -273,6 +274,22 @@ class Plan:
         scenario asks for it, except echoes, which table `exchanges` has."""
         wanted = ("tcp", "udp") if self.scenario.measure.packets else ("udp",)
         return [c for c in self.conversations if c.flow.transport in wanted]
+
+    @cached_property
+    def queues(self) -> dict[tuple[str, str], Queue]:
+        """The queue of each interface that has one, by station and interface."""
+        wired = {
+            (end.station, end.interface): way.queue
+            for cable in self.cables
+            for end, way in zip(cable.ends, cable.link.ways, strict=True)
+        }
+        radios = {
+            (station.name, wlan.interface): station.queue
+            for station in self.scenario.station
+            if station.queue is not None
+            for wlan in self.wlans.get(station.name, ())
+        }
+        return wired | radios
 
     @cached_property
     def ends(self) -> dict[str, tuple[End, ...]]:
