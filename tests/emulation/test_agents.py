@@ -14,7 +14,6 @@ from gymnasium.utils.env_checker import check_env
 
 from hoplab import gym
 from hoplab.host.machine import watch
-from hoplab.host.machine.copies import Standing
 from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
 from hoplab.host.runs import again
@@ -118,33 +117,21 @@ def test_reset_without_a_seed_goes_on_from_the_last_one(make: Make) -> None:
 
 
 def test_a_branch_has_the_future_that_its_past_would_have_had(make: Make) -> None:
-    """Both as copies of the guest, one of them of a branch, and where all is repeated."""
+    """Also one that branches off a branch."""
     env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
     whole = play(env, [8, 8, 8, 2, 2, 2])
     other = play(env, [8, 8, 8, 8, 1, 1])
     env.reset(seed=1)
     for _ in range(3):
         env.step(8)
-    copied = env.branch()
-    assert ended(copied, [2, 2, 2], whole[0][3:]) == whole[1]
+    first = env.branch()
+    assert ended(first, [2, 2, 2], whole[0][3:]) == whole[1]
     nested = env.branch()
     nested.step(8)
     further = nested.branch()
     assert ended(further, [1, 1], other[0][4:]) == other[1]
     nested.close()
     assert ended(env, [2, 2, 2], whole[0][3:]) == whole[1]
-
-
-def test_a_branch_without_a_copy_repeats_its_past(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
-    whole = play(env, [8, 8, 8, 2, 2, 2])
-    env.reset(seed=1)
-    for _ in range(3):
-        env.step(8)
-    monkeypatch.setattr(Standing, "ask", lambda self, wish: None)
-    assert ended(env.branch(), [2, 2, 2], whole[0][3:]) == whole[1]
 
 
 def test_a_run_that_is_a_copy_is_as_one_that_booted(

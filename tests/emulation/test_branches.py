@@ -2,6 +2,7 @@
 """A branch is its past's run up to its time, and from there its own."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from hoplab.front import api
 from hoplab.host import results
-from hoplab.host.machine import select
+from hoplab.host.machine import confined, select
+from hoplab.host.machine.launcher.confine import NAMESPACE
+from hoplab.host.machine.originals import Originals
 from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
@@ -52,9 +55,10 @@ def room(tmp_path: Path) -> Path:
     return folder
 
 
-def performed(out: Path, change: dict[str, Any] | None) -> Manifest:
+def performed(out: Path, change: dict[str, Any] | None, among: Originals | None = None) -> Manifest:
     document = PAST if change is None else {**PAST, "branch": {"at_s": AT_S, "set": change}}
-    return perform(RunRequest(api.resolved_scenario(document), Sealed(select.chosen()), out=out))
+    kind = Sealed(select.chosen(), originals=among)
+    return perform(RunRequest(api.resolved_scenario(document), kind, out=out))
 
 
 def rows_until(out: Path, at_s: float) -> dict[str, list[dict[str, Any]]]:
@@ -77,6 +81,17 @@ def test_a_branch_is_its_pasts_run_up_to_its_time(room: Path) -> None:
         digests.add(performed(room / name, change).digest)
         assert rows_until(room / name, AT_S) == before, name
     assert len(digests) == len(FUTURES)
+
+
+def test_copies_of_a_guest_at_the_branch_are_as_runs_that_repeat_the_past(room: Path) -> None:
+    """Each with a future of its own, also one whose guest stood by for another one."""
+    if confined.confinement() == NAMESPACE:
+        pytest.skip("guests boot where there is no Landlock")
+    with closing(Originals(room, at_once=True)) as made:
+        for name, change in FUTURES.items():
+            copied = performed(room / f"copied {name}", change, made)
+            assert copied.digest == performed(room / f"booted {name}", change).digest, name
+        assert len(made._originals) == 1  # all of one past, and none was refused
 
 
 def test_what_changes_acts(room: Path) -> None:

@@ -4,7 +4,6 @@
 import contextlib
 import json
 import math
-import os
 import subprocess
 import sys
 import threading
@@ -19,8 +18,7 @@ from hoplab import gym
 from hoplab.front import api
 from hoplab.front.agents import env
 from hoplab.front.agents.fields import Observer, field
-from hoplab.host.machine.copies import Line, Place
-from hoplab.host.machine.copies import Standing as StandingGuest
+from hoplab.host.machine.copies import Line
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError
@@ -134,7 +132,7 @@ class Guest:
     def __init__(self, steps: Steps) -> None:
         line = Line()
         self.end = line.other
-        steps.attend(StandingGuest(os.getpid(), line.own, Place("", 0)), copied=False)
+        steps.attend(line.own)
 
     def hear(self) -> Any:
         return json.loads(self.end.recv(1 << 16))
@@ -150,18 +148,17 @@ def test_the_watch_is_held_while_the_agent_thinks() -> None:
     steps = Steps(Wanted(0.5, ["f"]))
     steps.held_by(held.append)
     guest = Guest(steps)
-    said = {"step_s": 0.5, "windows": ["f"], "flows": [], "medium": False, "stands_by": False}
-    assert guest.hear() == said
+    assert guest.hear() == {"step_s": 0.5, "windows": ["f"], "flows": [], "medium": False}
     guest.say('{"at": 0.0}')
     assert steps.reached() == 0
-    assert held == [False, True]
+    assert held == [True]
     steps.go_on([{"do": "window"}])
-    assert held == [False, True, False]
+    assert held == [True, False]
     assert guest.hear() == {"acts": [{"do": "window"}]}
     guest.say('{"refused": "no such flow"}')
     with pytest.raises(ScenarioError, match=r"^no such flow$"):
         steps.reached()
-    assert held == [False, True, False, True]
+    assert held == [True, False, True]
     steps.close()
     assert steps.reached() is None
 

@@ -20,7 +20,6 @@ from hoplab.front.agents.episode import Episode
 from hoplab.front.agents.family import Family
 from hoplab.front.agents.fields import Field, Observer, field
 from hoplab.host.machine import select
-from hoplab.host.machine.copies import Source
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.model.errors import HoplabError, ScenarioError
@@ -117,7 +116,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             flows,
             any(one.for_medium for one in self._actions.values()),
         )
-        self._begin(Steps(wanted), self._family.episode(self._number), self._family.originals)
+        self._begin(Steps(wanted), self._family.episode(self._number))
         assert self._episode is not None
         at_s = self._episode.reached()
         assert at_s is not None
@@ -150,9 +149,9 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
     def branch(self) -> ScenarioEnv:
         """Return an environment that goes on from here by itself, with a run of its own.
 
-        Both have the same past, and with the same actions the same future, to the byte. The branch
-        is a copy of the guest. Where no copy can be made, its run repeats the past. It may branch
-        itself. Close it like any environment. Raises `HoplabError` without a run.
+        Both have the same past, and with the same actions the same future, to the byte. The
+        branch's run repeats the past first, which takes as long as that took. It may branch itself.
+        Close it like any environment. Raises `HoplabError` without a run.
         """
         if self._episode is None:
             raise HoplabError("branch: there is no run; call reset first")
@@ -162,13 +161,13 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         made._family.join()
         past = self._episode
         steps = past.steps.branch()
-        made._begin(steps, self._family.branch(past.folder), steps)
-        steps.come_here()
+        made._begin(steps, self._family.branch(past.folder))
+        steps.repeat()
         return made
 
-    def _begin(self, steps: Steps, folder: Path, originals: Source) -> None:
-        take = self._observer.take
-        self._episode = Episode(self._running, self._machine, steps, take, folder, originals)
+    def _begin(self, steps: Steps, folder: Path) -> None:
+        take, among = self._observer.take, self._family.originals
+        self._episode = Episode(self._running, self._machine, steps, take, folder, among)
 
     def close(self) -> None:
         """End the present run, if there is one."""

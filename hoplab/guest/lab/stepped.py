@@ -6,13 +6,12 @@
 then: this guest goes on, or a copy with another seed does. The host first says what it is going to
 do::
 
-    {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true, "stands_by": true}
+    {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true}
 
-At each step, beginning at time 0, this program says ``{"at": t_s}``, stands by where it
-``stands_by``, and reads the answer ``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel
-of the guest waits, and virtual time with it. A copy that is made there reads an answer of its own.
-An act that cannot be done is answered by ``{"refused": reason}``. This program then reads another
-answer.
+At each step, beginning at time 0, this program says ``{"at": t_s}`` and reads the answer
+``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel of the guest waits, and virtual time
+with it. An act that cannot be done is answered by ``{"refused": reason}``. This program then reads
+another answer.
 """
 
 from __future__ import annotations
@@ -105,7 +104,6 @@ class Stepped(Planned):
         self._built = stage.built
         self._line = line
         self._step_s = asked.step_s
-        self._stands_by = asked.stands_by
         self._acts = Acts(stage, runtime, asked.control, undo)
         self._acts.follow_windows(asked.windows)
         self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows, undo)
@@ -143,8 +141,6 @@ class Stepped(Planned):
 
     def _step(self, t_s: float) -> None:
         self._line.say(at=t_s)
-        if self._stands_by:
-            self._line.stand_by()
         while True:
             requests = self._line.hear()["acts"]
             try:
@@ -167,15 +163,12 @@ class _Asked:
     windows: list[str]
     flows: list[str]
     control: Path | None
-    stands_by: bool
 
 
 def _asked(line: HostLine) -> _Asked:
     wanted = line.hear()
     control = NOTES / f"{os.getpid()}-medium" if wanted["medium"] else None
-    return _Asked(
-        wanted["step_s"], wanted["windows"], wanted["flows"], control, wanted["stands_by"]
-    )
+    return _Asked(wanted["step_s"], wanted["windows"], wanted["flows"], control)
 
 
 def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Planned:

@@ -2,8 +2,7 @@
 """A guest that stands by, and copies of it (`kernel-modules/guest/c/copies.c`).
 
 A copy is a run of its own. It starts in some 50 ms instead of a second, and keeps pages in the
-original's memory until it writes to them. A *whole* copy has all pages of its own: it takes longer
-to make, but may stand by itself, and its original may go on.
+original's memory until it writes to them. So its original never goes on, and it cannot be copied.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher import confine
 
 LONGEST_ANSWER = 64
-GO, COPY, WHOLE, COPIED = b"go", b"copy", b"whole", b"copied"
+GO, COPY, COPIED = b"go", b"copy", b"copied"
 CREDENTIALS = struct.Struct("3i")
 """``struct ucred`` of unix(7): process, user, group."""
 END_S = 5.0
@@ -81,22 +80,8 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a guest is on this host: its memory's folder and size, the folder in which copies of it
-    have folders of their own, and its results, of which they get the like. Without a ``home`` or a
-    line there are no copies of it."""
-
-    memory: str
-    memory_mb: int
-    home: Path | None = None
-    results: Path | None = None
-
-
-@dataclass(frozen=True)
 class Wish:
-    """What a copy is to be: ``guest`` that runs ``argv``, at a core, with a line and outputs. A
-    ``whole`` one may be copied itself, and write wherever its original may, since its copies will.
-    """
+    """What a copy is to be: ``guest`` that runs ``argv``, at a core, with a line and outputs."""
 
     guest: Guest
     argv: Sequence[str]
@@ -104,7 +89,6 @@ class Wish:
     core: Core
     line: Line
     output: Output = Output()
-    whole: bool = False
 
 
 class Asked:
@@ -116,9 +100,6 @@ class Asked:
         self.reader: IO[bytes] | None = None
         self.added: list[Path] = []
         """What its folder of results has of the original's."""
-        place = original.place
-        home = place.home if wish.whole else None
-        self.place = Place(place.memory, place.memory_mb, home, wish.guest.out)
         self._original = original
         self._own = wish.line.own
         self.is_taken = False
@@ -159,42 +140,53 @@ class Asked:
 
 
 class Standing:
-    """A guest that stands by, or is about to: its process, its line, and where it is."""
+    """A guest that stands by: its process, its line, its memory's folder and size. Copies have
+    folders of their own in ``home``, and get what it has in its folder of ``results``."""
 
-    def __init__(self, pid: int, line: socket.socket, place: Place) -> None:
+    def __init__(
+        self,
+        pid: int,
+        line: socket.socket,
+        memory_at: str,
+        memory_mb: int,
+        home: Path,
+        results: Path | None,
+    ) -> None:
         self.pid = pid
         self.line = line
-        self.place = place
+        self._memory_at = memory_at
+        self._memory_mb = memory_mb
+        self._home = home
+        self._results = results
 
     def ask(self, wish: Wish) -> Asked | None:
         """Ask for a copy, and wait until it has begun. Returns None if there is no memory for it.
         Raises `OSError` if it cannot have what this guest has written."""
-        home, guest, line = self.place.home, wish.guest, wish.line
-        if home is None or memory.refusal(self.place.memory, self.place.memory_mb) is not None:
+        guest, line = wish.guest, wish.line
+        if memory.refusal(self._memory_at, self._memory_mb) is not None:
             return None
         with contextlib.ExitStack() as stack:
-            folder = Path(tempfile.mkdtemp(dir=home))
+            folder = Path(tempfile.mkdtemp(dir=self._home))
             asked = Asked(self, wish, folder)
             stack.callback(asked.close)
             guest.lead(folder)
-            if self.place.results is not None and guest.out is not None:
-                _add(self.place.results, guest.out, asked.added)
+            if self._results is not None and guest.out is not None:
+                _add(self._results, guest.out, asked.added)
             line.own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             line.own.setblocking(False)
             with contextlib.ExitStack() as given:
                 given.callback(line.other.close)
                 descriptors = [line.other.fileno(), _opened(given, folder, os.O_PATH)]
                 descriptors += self._outputs(given, asked, wish.output)
-                if not wish.whole and confined.confinement() == confine.LANDLOCK:
+                if confined.confinement() == confine.LANDLOCK:
                     # The original may write wherever one of its copies may.
                     rules = confine.rules([str(folder), *guest.writable()], guest.readable())
                     given.callback(os.close, rules)
                     descriptors.append(rules)
                 with contextlib.suppress(OSError):  # it has ended, which its line will tell
                     os.sched_setaffinity(self.pid, {wish.core.number})
-                    word = WHOLE if wish.whole else COPY
-                    socket.send_fds(self.line, [word], descriptors)
-            self.wait(line.own, wish.core)
+                    socket.send_fds(self.line, [COPY], descriptors)
+            select.select([line.own], [], [], ANSWER_S)
             stack.pop_all()
         return asked
 
@@ -207,15 +199,6 @@ class Standing:
             given.callback(os.close, stdout)
             asked.reader = os.fdopen(reader, "rb")
         return [stdout, nothing if output.stderr is None else output.stderr]
-
-    def wait(self, own: socket.socket, core: Core) -> None:
-        """Wait until a copy has said something at its line, or has gone."""
-        select.select([own], [], [], ANSWER_S)
-
-    def go(self) -> None:
-        """Let this guest itself go on."""
-        with contextlib.suppress(OSError):  # it has ended, which others report
-            self.line.send(GO)
 
     def answer(self) -> bytes:
         """Return the answer to the last request; nothing if the original has ended, or hangs."""

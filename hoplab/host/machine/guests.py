@@ -30,8 +30,6 @@ NOTHING = Additions()
 CPUINFO = "/proc/cpuinfo"
 """The host's file that describes a guest's processor."""
 MEMORY_MB = 2048
-BEGUN = "begun"
-"""Folder of an original's results, which its copies get too."""
 MOST_RADIOS = 100
 """The most radios that mac80211_hwsim makes when it is loaded."""
 COPIES = "copies"
@@ -119,7 +117,7 @@ class Guest(ABC):
 
     def lead(self, folder: Path) -> None:
         """Show the guest whose own folder this is where its results go."""
-        (folder / "out").symlink_to((self.out or self.template(folder) or folder).resolve())
+        (folder / "out").symlink_to((self.out or folder).resolve())
 
     @abstractmethod
     def prepare(self, folder: Path, argv: Sequence[str], boot: Boot, terminal: str) -> None:
@@ -168,10 +166,11 @@ class SealedGuest(Guest):
         folder."""
         (folder / "root.cpio").symlink_to(self.machine.root.resolve())
         if self.out is None and self.scenario is not None:
-            made = folder / BEGUN
+            made = folder / "out"
             made.mkdir()
             (made / "scenario.json").write_text(self.scenario, encoding="utf-8")
-        self.lead(folder)
+        else:
+            self.lead(folder)
         if self.access_points:
             # A link would lead nowhere in the guest.
             shutil.copyfile(self._addition(), folder / addition.NAME)
@@ -193,7 +192,8 @@ class SealedGuest(Guest):
         return replace(self, out=None)
 
     def template(self, folder: Path) -> Path | None:
-        return None if self.scenario is None else folder / BEGUN
+        # Not a link: the kernel finds again in a copy what is open below the original's own folder.
+        return None if self.scenario is None else folder / "out"
 
     def _addition(self) -> Path:
         if addition.NAME not in self.machine.files:

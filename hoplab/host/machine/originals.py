@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import socket
 import subprocess
 import threading
 from collections import OrderedDict
@@ -22,13 +21,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from hoplab.host.machine import confined, memory, private
-from hoplab.host.machine.copies import END_S, Asked, Line, Place, Standing, Wish, copied
+from hoplab.host.machine.copies import END_S, Asked, Line, Standing, Wish, copied
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Guest
 from hoplab.host.machine.launcher import confine
 from hoplab.host.machine.watch import Limits, Watch, kill
-from hoplab.model.errors import HoplabError
+from hoplab.model.errors import GuestFailed, HoplabError
 
+NO_REQUEST = b"?"
 MOST = 2
 """Originals that a process keeps unless it asks for more, of some 140 MB each."""
 
@@ -64,10 +64,11 @@ class Original(Standing):
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                 )
-            place = Place(memory_at, boot.memory_mb, home, guest.template(self._folder))
-            super().__init__(self._process.pid, line.own, place)
+            results = guest.template(self._folder)
+            pid, size_mb = self._process.pid, boot.memory_mb
+            super().__init__(pid, line.own, memory_at, size_mb, home, results)
             if guest.is_copied_later:
-                self.go()
+                line.go()
             # It says how far it is, and would wait for somebody to read that.
             self._reader = threading.Thread(target=self._read, name="original", daemon=True)
             self._reader.start()
@@ -92,14 +93,22 @@ class Original(Standing):
             for _ in self._process.stdout:
                 pass
 
-    def wait(self, own: socket.socket, core: Core) -> None:
-        """Wait as `Standing` does. Until the first copy has begun, the original boots, and is
-        watched as any guest."""
+    def ask(self, wish: Wish) -> Asked | None:
+        self._wait_until_it_stands(wish.core)
+        return super().ask(wish)
+
+    def _wait_until_it_stands(self, core: Core) -> None:
+        """Until it stands by, the original is watched as any guest. Then it answers, also what is
+        no request. Raises `GuestFailed` if it has ended."""
         if self._stands:
-            return super().wait(own, core)
+            return
+        with contextlib.suppress(OSError):  # it has ended, which its answer tells
+            self.line.send(NO_REQUEST)
         limits = Limits(progress=True)
         with contextlib.closing(Watch(self._process, self._binary, self._folder, core, limits)):
-            select.select([own], [], [])
+            select.select([self.line], [], [])
+        if not self.answer():
+            raise GuestFailed("guest kernel: ended before it stood by")
         self._stands = True
 
 

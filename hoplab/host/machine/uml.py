@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from hoplab.host.machine import confined, memory, private, processes
-from hoplab.host.machine.copies import Copy, Line, Output, Place, Source, Standing, Wish
+from hoplab.host.machine.copies import Copy, Line, Output, Source, Wish
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher.descriptors import LINE_FD
@@ -45,9 +46,8 @@ class Streams:
 
     In virtual time a command that ``stands_by`` has /dev/hoplab-host, where a read holds the whole
     guest until something comes. There it asks once whether to go on, and may do so as a copy of
-    another guest, one of the ``originals``, a ``whole`` one if it is to be copied itself. Then
-    ``attend`` receives the guest, whose line it closes in the end, and whether it is a copy.
-    ``on_hold`` receives the function to call when a wait there begins and ends.
+    another guest, one of the ``originals``. Then ``attend`` receives the host's end, to keep and to
+    close. ``on_hold`` receives the function to call when a wait there begins and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -60,15 +60,14 @@ class Streams:
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
     stands_by: bool = False
     originals: Source | None = None
-    whole: bool = False
-    attend: Callable[[Standing, bool], None] | None = None
+    attend: Callable[[socket.socket], None] | None = None
 
-    def attended(self, guest: Standing, copied: bool) -> None:
-        """Hand a guest that can be talked with to whoever attends it."""
+    def attended(self, line: Line) -> None:
+        """Hand the host's end of a guest's line to whoever attends it."""
         if self.attend is None:
-            guest.line.close()
+            line.own.close()
         else:
-            self.attend(guest, copied)
+            self.attend(line.own)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _copied(
     line = Line()
     with contextlib.ExitStack() as unused:
         unused.callback(line.close)
-        wish = Wish(guest, argv, boot, core, line, _output(streams), streams.whole)
+        wish = Wish(guest, argv, boot, core, line, _output(streams))
         with streams.originals.asked(wish) as asked, _held_signals():
             process = None if asked is None else asked.taken()
             if asked is None or process is None:
@@ -145,7 +144,7 @@ def _copied(
             stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
             stack.callback(_end, process)
         unused.pop_all()
-    streams.attended(Standing(process.pid, line.own, asked.place), True)
+    streams.attended(line)
     return process, asked.folder
 
 
@@ -198,8 +197,7 @@ def _booted(
         )
         stack.callback(_end, process)
     if talk is not None:
-        memory_at = os.path.realpath(folder / private.MEMORY)
-        streams.attended(Standing(process.pid, talk.own, Place(memory_at, boot.memory_mb)), False)
+        streams.attended(talk)
     return process, folder
 
 

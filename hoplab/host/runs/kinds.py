@@ -146,9 +146,7 @@ class Sealed(Runnable):
     def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
         guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         more_mb = equip.memory_mb(self.machine)
-        # A guest with files of its results open cannot be copied yet.
-        among = None if scenario.branch is not None else self.originals
-        streams = Streams(stands_by=True, originals=among)
+        streams = Streams(stands_by=True, originals=self.originals)
         if scenario.branch is not None:
             past = scenario.branch.past.model_copy(update={"branch": scenario.branch})
             text = past.model_dump_json(exclude_none=True)

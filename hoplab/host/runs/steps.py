@@ -11,12 +11,11 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hoplab.host.machine.copies import Asked, Standing, Wish
-from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError
+from hoplab.model.errors import GuestFailed, ScenarioError
 
 LONGEST_LINE = 1 << 16
 
@@ -35,66 +34,37 @@ class Wanted:
 class Steps:
     """A line to the guest, for one run. The guest stands still between `reached` and `go_on`.
 
-    With a ``past`` it is a run that branches off another one at its present step: from a copy of
-    that guest; or from its start, where all is repeated up to there.
+    With answers ``told`` it is a run that branches off another one, after these answers.
     """
 
-    def __init__(self, wanted: Wanted, past: Steps | None = None) -> None:
+    def __init__(self, wanted: Wanted, told: Sequence[Sequence[dict[str, Any]]] = ()) -> None:
         self._wanted = wanted
-        self._past = past
-        self._told: list[Sequence[dict[str, Any]]] = [] if past is None else list(past._told)
+        self._told = list(told)
         """All answers to the guest so far."""
-        self._repeats = False
-        """Whether it has to get them again."""
-        self._guest: Standing | None = None
-        self._stands = False
-        """Whether the guest waits for a word before its answer (`HostLine.stand_by`)."""
+        self._own: socket.socket | None = None
         self._rest = b""
-        self._held = False
         self._closing = threading.Lock()
         self._closed = False
         self._attended = threading.Event()
         self._hold: Callable[[bool], None] = lambda held: None
 
     def branch(self) -> Steps:
-        """Return the steps of a run that branches off here. Call it between `reached` and `go_on`,
-        and then `come_here` before `go_on`."""
-        return Steps(self._wanted, self)
+        """Return the steps of a run that branches off here. It has to `repeat` the past first."""
+        return Steps(self._wanted, self._told)
 
-    def attend(self, guest: Standing, copied: bool) -> None:
-        """Talk with a guest that has begun, or with a copy of the past's."""
+    def attend(self, own: socket.socket) -> None:
+        """Talk with a guest that has begun, at the host's end of its line."""
         with self._closing:
             if self._closed:
-                guest.line.close()
+                own.close()
                 return
-            self._guest = guest
-            branches = self._past is not None and copied
-            if branches:
-                self._hold_now(True)
-            else:
-                self._repeats = bool(self._told) or self._past is not None
-                self._say({**asdict(self._wanted), "stands_by": self._can_stand})
-            self._past = None
+            self._own = own
+            self._say(asdict(self._wanted))
         self._attended.set()
 
-    @contextlib.contextmanager
-    def asked(self, wish: Wish) -> Iterator[Asked | None]:
-        """Yield a copy of the past's guest; see `hoplab.host.machine.copies.Source`."""
-        asked = None
-        if self._past is not None and self._past._guest is not None and self._past._stands:
-            with contextlib.suppress(OSError, HoplabError):
-                asked = self._past._guest.ask(wish)
-        try:
-            yield asked
-        finally:
-            if asked is not None:
-                asked.close()
-
-    def come_here(self) -> None:
-        """Wait until the guest is where the past's is, or until its run has ended."""
+    def repeat(self) -> None:
+        """Bring the guest to the step at which its run branches off."""
         self._attended.wait()
-        if not self._repeats:
-            return
         for again in self._told:
             self._reached_again()
             self._answer(again)
@@ -104,15 +74,10 @@ class Steps:
         with contextlib.suppress(ScenarioError):  # it was told before
             self._reached()
 
-    @property
-    def _can_stand(self) -> bool:
-        return self._guest is not None and self._guest.place.home is not None
-
     def held_by(self, hold: Callable[[bool], None]) -> None:
         """Call ``hold`` when the guest begins to wait for an answer, and when it has one. The watch
         for hanging guests then ignores the wait."""
         self._hold = hold
-        hold(self._held)
 
     def reached(self) -> float | None:
         """Wait for the next step. Returns its time in s, or None if the run has ended. Raises
@@ -124,13 +89,12 @@ class Steps:
         said = self._hear()
         if said is None:
             return None
-        self._hold_now(True)
+        self._hold(True)
         if "refused" in said:
             raise ScenarioError(str(said["refused"]))
         at = said.get("at")
         if not isinstance(at, int | float):
             raise GuestFailed(f"guest: said {said!r:.60} where it had to name a step")
-        self._stands = self._can_stand
         return float(at)
 
     def go_on(self, acts: Sequence[dict[str, Any]]) -> None:
@@ -139,37 +103,30 @@ class Steps:
         self._answer(acts)
 
     def _answer(self, acts: Sequence[dict[str, Any]]) -> None:
-        self._hold_now(False)
-        if self._stands and self._guest is not None:
-            self._stands = False
-            self._guest.go()
+        self._hold(False)
         self._say({"acts": list(acts)})
-
-    def _hold_now(self, held: bool) -> None:
-        self._held = held
-        self._hold(held)
 
     def close(self) -> None:
         """End the answers. A run that goes on fails at its next step."""
         with self._closing:
             self._closed = True
-            if self._guest is not None:
+            if self._own is not None:
                 with contextlib.suppress(OSError):
-                    self._guest.line.shutdown(socket.SHUT_RDWR)
-                self._guest.line.close()
+                    self._own.shutdown(socket.SHUT_RDWR)
+                self._own.close()
         self._attended.set()
 
     def _say(self, what: dict[str, Any]) -> None:
-        assert self._guest is not None
+        assert self._own is not None
         with contextlib.suppress(OSError):  # the run has ended, which `reached` will report
-            self._guest.line.sendall(json.dumps(what, separators=(",", ":")).encode() + b"\n")
+            self._own.sendall(json.dumps(what, separators=(",", ":")).encode() + b"\n")
 
     def _hear(self) -> dict[str, Any] | None:
-        if self._guest is None:
+        if self._own is None:
             return None
         while b"\n" not in self._rest:
             try:
-                came = self._guest.line.recv(LONGEST_LINE)
+                came = self._own.recv(LONGEST_LINE)
             except OSError:
                 return None
             if not came:
