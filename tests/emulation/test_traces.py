@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from hoplab.host import results
 from hoplab.host.analysis import ns2trace
-from tests.emulation.conftest import Run
+from tests.emulation.conftest import Hoplab, Run, run
 
 # The second relay is away for two seconds, and more comes than the chain carries.
 SCENARIO = """
@@ -109,3 +111,34 @@ def test_what_ns2s_scripts_count_is_in_the_tables(tmp_path: Path, run_scenario: 
     first = next(line for line in agent if line[0] == "r" and line[6] == "tcp")
     assert ways[first[5]] == ["_0_", "_1_", "_2_"]
     assert [first[18].strip("]"), first[19]] == ["0", "3"]
+
+
+SATURATED = """
+duration_s = 6
+[topology]
+kind = "chain"
+stations = 3
+spacing_m = 20
+[radio]
+profile = "80211a"
+[[flow]]
+source = "n0"
+destination = "n2"
+[measure]
+packets = true
+"""
+OPPORTUNITY_BITS = 8 * 1504
+SEGMENT_OF_PACKET = 1448 / 1500
+"""Payload of a full packet of IP, with TCP's time stamps."""
+
+
+def test_a_path_for_mahimahi_gives_what_the_flow_had(hoplab: Hoplab, tmp_path: Path) -> None:
+    """Within 5 %, as often as the trace is repeated: its opportunities over its length."""
+    file, out = tmp_path / "s.toml", tmp_path / "run"
+    file.write_text(SATURATED)
+    (flow,) = run(hoplab, file, "run")["flows"]
+    done = hoplab("export", str(out), "--as", "mahimahi")
+    assert done.returncode == 0, done.stderr
+    times_ms = [int(line) for line in (out / "path.trace").read_text().splitlines()]
+    kbps = len(times_ms) * OPPORTUNITY_BITS / times_ms[-1]
+    assert SEGMENT_OF_PACKET * kbps == pytest.approx(flow["goodput_kbps"], rel=0.05)

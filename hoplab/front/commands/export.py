@@ -32,13 +32,27 @@ DIGITS = 12
 @app.command()
 def export(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Or a sweep's folder.")],
-    csv: Annotated[bool, typer.Option("--csv", help="As CSV files, the only format.")] = True,
+    csv: Annotated[bool, typer.Option("--csv", help="Tables as CSV files, the default.")] = True,
+    form: Annotated[
+        str | None,
+        typer.Option("--as", metavar="FORM", help="A flow's path: mahimahi, netem or csv."),
+    ] = None,
+    flow: Annotated[str | None, typer.Option(help="Which flow's, with --as.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the files; RUN/csv by default.")
+        Path | None,
+        typer.Option(help="Folder for the files, RUN/csv by default; with --as, the file."),
     ] = None,
 ) -> None:
-    """Write a finished run's tables, or a sweep's results, as CSV files for other programs."""
+    """Write a finished run's tables, or a sweep's results, as CSV files for other programs.
 
+    With --as, write what the path gave a flow that always had something to send, for emulators.
+    """
+
+    if form is not None:
+        _path(run_folder, form, flow, out)
+        return
+    if flow is not None:
+        raise ScenarioError("--flow: counts only with --as; remove it")
     folder = out or run_folder / "csv"
     if (run_folder / DATASET).exists():
         path = run_folder / DATASET
@@ -50,6 +64,23 @@ def export(
             if table.num_rows:
                 _write_csv(table, folder / f"{name}.csv")
     output.print(f"csv: {folder}", soft_wrap=True, markup=False)
+
+
+def _path(run_folder: Path, form: str, flow: str | None, out: Path | None) -> None:
+    """Write a flow's path as a trace."""
+    # Import here, since other commands need none of it.
+    from hoplab.host.analysis import path_trace
+
+    if form not in path_trace.FORMS:
+        raise ScenarioError(f"--as: {form!r} is no form; one of: {', '.join(path_trace.FORMS)}")
+    run = results.load(run_folder)
+    packets = path_trace.of_flow(run, run.resolved, flow)
+    path = out or run_folder / f"path.{path_trace.SUFFIXES[form]}"
+    try:
+        path.write_text(path_trace.text(packets, form, path.name), encoding="ascii")
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written: {error.strerror}; name --out") from None
+    output.print(f"{form}: {path}", soft_wrap=True, markup=False)
 
 
 def _dataset(path: Path) -> pyarrow.Table:
