@@ -420,7 +420,7 @@ def test_of_several_runs_one_that_fails_stops_no_other(
         return command.Done(manifest, made / "report.html", Stream([]))
 
     where = "first"
-    monkeypatch.setattr(command, "_performed", performed)
+    monkeypatch.setattr(command, "performed", performed)
     names = [tmp_path / f"{name}.toml" for name in ("one", "bad", "two")]
     for name in names:
         name.write_text('[topology]\nkind = "chain"\n')

@@ -129,7 +129,7 @@ def test_the_mean_of_bursts_is_that_of_their_chain() -> None:
 
 
 def test_the_tables_of_jitter_are_cut_distributions() -> None:
-    """By hand, for Pareto's distribution of shape 3 and least value 1, cut at c: the mean is
+    """By hand, for Pareto's distribution of shape 3 and least value 1, cut at c. The mean is
     3/2 - 1/(2 c^2), and the mean square 3 - 2/c."""
     cut = 1.5 + jitter.DEVIATIONS * math.sqrt(0.75)
     mean, square = 1.5 - 1 / (2 * cut**2), 3 - 2 / cut

@@ -6,8 +6,8 @@ All traffic is of UDP that does not react, so what is measured is the discipline
 * CoDel in its dropping state drops at intervals of ``interval / sqrt(count)`` (RFC 8289 5.5). The
   time from drop 100 to drop 1600 is then a sum.
 * PIE's integral term holds the wait at its target (RFC 8033 4.2). The wait is the packet's one-way
-  time without what the wire adds: `AHEAD_MS` and a frame's time before it, since the token bucket
-  takes a packet as soon as the one before it has gone.
+  time without what the wire adds: `AHEAD_MS` and a frame's time before it. The token bucket takes a
+  packet as soon as the one before it has gone.
 * A fair queue gives max-min shares (RFC 8290 4.1.3): a flow below its share loses nothing, and the
   others get equal parts.
 * CAKE shares among hosts first, then among a host's flows (Høiland-Jørgensen et al. 2018).

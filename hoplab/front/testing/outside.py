@@ -104,8 +104,8 @@ class Standing:
         return config.stash[STANDING]
 
     def originals(self, item: pytest.Item) -> Originals | None:
-        """Return what the test's guest is to be a copy of; None if the file has no other test for a
-        guest, or if it is to boot."""
+        """Return what the test's guest is to be a copy of. None if it is to boot, or if the file
+        has no other test for a guest."""
         if self._is_cold:
             return None
         others = (other for other in item.session.items if other.path == item.path)

@@ -34,8 +34,8 @@ ALONE = (errno.EPIPE, errno.EBUSY, errno.ECONNRESET)
 
 
 CONTROL = Path("/hoplab-medium")
-"""The medium's socket. In a ramfs, as a sealed machine's root is, its name costs no random number
-of the kernel's, which draws one for each file of a tmpfs."""
+"""The medium's socket. A sealed machine's root is a ramfs, where its name costs no random number
+of the kernel's. A tmpfs draws one for each file."""
 
 
 class Branched(Planned):

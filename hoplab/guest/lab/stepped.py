@@ -3,7 +3,7 @@
 
 ``python -m hoplab.guest.lab.stepped FOLDER`` works as `hoplab.guest.lab`. The host talks to it at
 `HOST`, in lines of JSON. It stands by once the network is built, which no seed has changed until
-then: this guest goes on, or a copy with another seed does. The host first says what it is going to
+then. This guest goes on, or a copy with another seed does. The host first says what it is going to
 do::
 
     {"step_s": 0.5, "windows": ["flow0"], "flows": [], "medium": true}

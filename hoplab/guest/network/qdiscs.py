@@ -45,8 +45,8 @@ class Netem:
     """delay_us, loss (probability), rate_bytes (per s), limit (packets).
 
     And, where chance acts: jitter_us, distribution (values of 16 bits, `hoplab.model.network.
-    jitter`), bursts (p, r, 1 - h, 1 - k of Gilbert and Elliott), reorder and duplicate
-    (probabilities), seed.
+    jitter`), reorder and duplicate (probabilities), seed. Bursts are p, r, 1 - h and 1 - k of
+    Gilbert and Elliott.
     """
 
     parent = TC_H_ROOT

@@ -5,7 +5,7 @@ A flow that always has something to send takes all that the path gives, so its a
 path's capacity over time. A trace cannot carry what reacts to load: other stations' backoff, AQM.
 
 Mahimahi's form (mm-link, Netravali et al. 2015): a line for each opportunity to deliver
-`OPPORTUNITY_BYTES`, with its time in whole milliseconds; a link begins anew after the last one.
+`OPPORTUNITY_BYTES`, with its time in whole milliseconds. A link begins anew after the last one.
 """
 
 from __future__ import annotations

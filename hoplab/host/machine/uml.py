@@ -63,7 +63,7 @@ class Streams:
     attend: Callable[[socket.socket], None] | None = None
 
     def attended(self, line: Line) -> None:
-        """Hand the host's end of a guest's line to whoever attends it."""
+        """Hand the host's end of a guest's line to the one that attends it."""
         if self.attend is None:
             line.own.close()
         else:

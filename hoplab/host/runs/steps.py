@@ -71,7 +71,7 @@ class Steps:
         self._reached_again()
 
     def _reached_again(self) -> None:
-        with contextlib.suppress(ScenarioError):  # it was told before
+        with contextlib.suppress(ScenarioError):  # it was reported before
             self._reached()
 
     def held_by(self, hold: Callable[[bool], None]) -> None:

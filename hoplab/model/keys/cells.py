@@ -123,8 +123,8 @@ class Cell(Table):
     @property
     def wire(self) -> Link:
         """The wire from its access point to the network's switch. Its values were checked with the
-        cell's. A guest asks for it while its clock counts, and the first check of a kind of table
-        makes its checker, whose work would be part of the run."""
+        cell's. A guest asks for it while its clock counts. The first check of a kind of table makes
+        its checker, whose work would be part of the run."""
         return Link.model_construct(
             ends=(self.access_point, "switch"),
             rate_mbps=WIRE_RATE_MBPS if self.wire_rate_mbps is None else self.wire_rate_mbps,
