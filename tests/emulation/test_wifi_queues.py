@@ -11,6 +11,9 @@ import pytest
 import tomli_w
 
 from hoplab.host import results
+from hoplab.host.machine import select, uml
+from hoplab.host.machine.guests import Boot, SealedGuest
+from hoplab.host.machine.uml import Streams
 from hoplab.many.study.airtime import (
     FRAME_COLUMNS,
     Served,
@@ -247,3 +250,42 @@ def test_a_medium_outside_of_the_kernel_is_refused(
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1
     assert 'radio.queue: "fq_codel" needs the medium in the guest\'s kernel' in done.stderr
+
+
+def test_codels_parameters_of_a_radio_can_be_set() -> None:
+    """As the limits of its queues, in debugfs; times in us, and a threshold of 0 is none."""
+    lines = {
+        "codel_target_us 5000": True,
+        "codel_interval_us 40000": True,
+        "codel_ce_threshold_us 1000": True,
+        "fq_limit 4096": True,
+        "codel_interval_us 0": False,
+        "codel_target_us 5000 7": False,
+        "codel_target_us": False,
+        "codel_target_us -1": False,
+        "codel_target_us off": False,
+        "codel_target_us 2200000000": False,  # beyond CoDel's clock
+        "codel_limit_us 5": False,
+    }
+    script = "mount -t debugfs debugfs /sys/kernel/debug\ncd /sys/kernel/debug/ieee80211/phy0\n"
+    script += "grep codel aqm\n"
+    script += "".join(f"echo '{line}' >aqm && echo True || echo False\n" for line in lines)
+    script += "grep codel aqm\necho codel_ce_threshold_us off >aqm\ngrep ce_threshold aqm\n"
+    said: list[str] = []
+    uml.run_guest(
+        SealedGuest(select.chosen()),
+        ["sh", "-c", script],
+        Boot(radios=1),
+        Streams(on_line=said.append),
+    )
+
+    def shown(target_us: int, interval_us: int, threshold_us: int) -> list[str]:
+        values = {"target": target_us, "interval": interval_us, "ce_threshold": threshold_us}
+        return [f"RW codel_{name}_us {value}" for name, value in values.items()]
+
+    assert [line for line in said if "sh:" not in line] == [
+        *shown(20_000, 100_000, 0),
+        *map(str, lines.values()),
+        *shown(5000, 40_000, 1000),
+        "RW codel_ce_threshold_us 0",
+    ]
