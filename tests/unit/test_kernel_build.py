@@ -140,11 +140,23 @@ def test_the_series_names_every_patch_and_no_other() -> None:
     assert named == files
 
 
-def test_a_patch_may_be_for_kernels_up_to_a_version() -> None:
-    known = series.read()
-    names = {v: [p.name for p in known.patches(series.version(v))] for v in ("6.12", "6.13", "7.3")}
-    assert "copies" in names["6.12"]
-    assert "copies" not in names["6.13"] + names["7.3"]
+def copies(kernel: str) -> list[str]:
+    found = [patch.file.name for patch in series.read().patches(series.version(kernel))]
+    return [name for name in found if name.startswith("copies")]
+
+
+def test_a_variant_of_a_patch_may_be_for_kernels_up_to_a_version() -> None:
+    assert copies("6.12") == ["copies.patch"]
+    assert copies("6.13") == copies("7.1") == []
+
+
+def test_a_variant_that_nobody_has_run_is_built_if_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert copies("7.2") == copies("7.3") == []
+    monkeypatch.setenv("HOPLAB_UNTRIED", "1")
+    assert copies("7.2") == copies("7.3") == ["copies-7.2.patch"]
+    assert copies("6.12") == ["copies.patch"] and copies("7.1") == []
 
 
 @pytest.mark.parametrize("name", source.locked())

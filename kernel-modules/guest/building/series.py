@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -58,11 +59,16 @@ class Series:
             kernels = row["kernels"]
             assert isinstance(kernels, list)
             fitting = [first for first in kernels if version(first) <= kernel]
-            if "until" in row and version(str(row["until"])) <= kernel:
+            if tier in without or not fitting:
                 continue
-            if tier not in without and fitting:
-                suffix = "" if fitting[-1] == kernels[0] else f"-{fitting[-1]}"
-                chosen.append(Patch(name, tier, self.folder / "hooks" / f"{name}{suffix}.patch"))
+            if version(fitting[-1]) < version(str(row.get("until", "0.0"))) <= kernel:
+                continue
+            untried = row.get("untried", [])
+            assert isinstance(untried, list)
+            if fitting[-1] in untried and not os.environ.get("HOPLAB_UNTRIED"):
+                continue
+            suffix = "" if fitting[-1] == kernels[0] else f"-{fitting[-1]}"
+            chosen.append(Patch(name, tier, self.folder / "hooks" / f"{name}{suffix}.patch"))
         return chosen
 
     def fragments(self, kernel: Version) -> list[Path]:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CoDel's parameters of mac80211's queues, in us, which mac80211 itself never changes: lines of the file aqm of a radio
- * in debugfs. A ce_threshold of 0 is none. net/mac80211/debugfs.c includes this file.
+ * CoDel's parameters of mac80211's queues, which mac80211 itself never changes: lines of the file aqm of a radio in
+ * debugfs, in us. CoDel keeps them in units of 1.024 us. A ce_threshold of 0 is none. net/mac80211/debugfs.c includes
+ * this file.
  */
 
 #include <linux/math.h>

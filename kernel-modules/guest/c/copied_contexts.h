@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * All address spaces that have a process of the host, also those that a kernel's thread still borrows from a process
- * that has ended: a copy of the guest forgets their processes (copies.c). The list goes through the pages of the
- * stubs. arch/um/kernel/skas/mmu.c includes this file.
+ * that has ended: a copy of the guest forgets their processes (copies.c). Newer kernels have a list of them; in others
+ * it goes through the pages of the stubs. arch/um/kernel/skas/mmu.c includes this file.
  */
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 
 static LIST_HEAD(contexts);
 
-void note_context(struct mm_struct *mm)
+static void note_context(struct mm_struct *mm)
 {
 	struct page *page = virt_to_page((void *)mm->context.id.stack);
 
@@ -15,7 +19,7 @@ void note_context(struct mm_struct *mm)
 	list_add_tail(&page->lru, &contexts);
 }
 
-void forget_context(struct mm_struct *mm)
+static void forget_context(struct mm_struct *mm)
 {
 	struct page *page = virt_to_page((void *)mm->context.id.stack);
 
@@ -30,3 +34,15 @@ void for_each_context(void (*call)(struct mm_struct *mm))
 	list_for_each_entry(page, &contexts, lru)
 		call((struct mm_struct *)page_private(page));
 }
+
+#else
+
+void for_each_context(void (*call)(struct mm_struct *mm))
+{
+	struct mm_struct *mm;
+
+	list_for_each_entry(mm, &mm_list, context.list)
+		call(mm);
+}
+
+#endif

@@ -46,6 +46,11 @@ int page_is_kept(unsigned long phys)
 	return kept_pages && pfn < kept_count && test_bit(pfn, kept_pages);
 }
 
+int kept_memory(void)
+{
+	return kept_fd;
+}
+
 static int physmem_fd_of(unsigned long phys)
 {
 	return page_is_kept(phys) ? kept_fd : physmem_fd;
@@ -63,7 +68,7 @@ void release_kept_page(unsigned long phys, int with_content)
 		err = os_map_memory(__va(phys), physmem_fd, phys, PAGE_SIZE, 1, 1, 1);
 	if (err)
 		panic("release_kept_page: %d", err);
-	if (with_content && page_mapped(pfn_to_page(pfn)))
+	if (with_content && folio_mapped(page_folio(pfn_to_page(pfn))))
 		renew_all_mappings();
 }
 

@@ -29,6 +29,7 @@
 #include <linux/sched/task.h>
 #include <linux/stat.h>
 #include <linux/string.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <asm/mmu_context.h>
 #include <asm/tlbflush.h>
@@ -40,6 +41,17 @@
 #include <skas.h>
 #include <hoplab/copies.h>
 #include <hoplab/medium.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+/* As later kernels call it. */
+#define pte_mkneedsync pte_mknewpage
+#define STUB_BEGIN TASK_SIZE
+#define using_seccomp 0
+#else
+#define STUB_BEGIN STUB_START
+/* The process that runs is the one of its address space. */
+#define __switch_mm(id)
+#endif
 
 #define LONGEST 64
 
@@ -111,23 +123,36 @@ static int renew_pages(pmd_t *pmd, unsigned long from)
 	return err;
 }
 
+/*
+ * The entry of an address, or NULL where no page table has one; then the address becomes the last one before that may
+ * change. Levels that a kernel has not are as large as the one above.
+ */
+static pmd_t *find_pmd(struct mm_struct *mm, unsigned long *at)
+{
+	p4d_t *p4d = p4d_offset(pgd_offset(mm, *at), *at);
+	pud_t *pud;
+
+	if (!p4d_present(*p4d)) {
+		*at |= ~P4D_MASK;
+		return NULL;
+	}
+	pud = pud_offset(p4d, *at);
+	if (!pud_present(*pud)) {
+		*at |= ~PUD_MASK;
+		return NULL;
+	}
+	return pmd_offset(pud, *at);
+}
+
 static int renew_vmalloc(void)
 {
 	unsigned long at, end = VMALLOC_END & PMD_MASK;
 	int err = 0;
 
 	for (at = VMALLOC_START; at < end && !err; at = pmd_addr_end(at, end)) {
-		pgd_t *pgd = pgd_offset_k(at);
-		pud_t *pud = pud_offset(p4d_offset(pgd, at), at);
-		pmd_t *pmd;
+		pmd_t *pmd = find_pmd(&init_mm, &at);
 
-		if (!pud_present(*pud)) {
-			/* Page tables of three levels have no pud of their own, whose end would be that of the range. */
-			at = pgd_addr_end(at, end) - PMD_SIZE;
-			continue;
-		}
-		pmd = pmd_offset(pud, at);
-		if (pmd_present(*pmd))
+		if (pmd && pmd_present(*pmd))
 			err = renew_pages(pmd, at & PMD_MASK);
 	}
 	return err;
@@ -262,23 +287,16 @@ static void mark_new(struct mm_struct *mm)
 	unsigned long at;
 
 	for (at = 0; at < TASK_SIZE; at = pmd_addr_end(at, TASK_SIZE)) {
-		pgd_t *pgd = pgd_offset(mm, at);
-		pud_t *pud = pud_offset(p4d_offset(pgd, at), at);
-		pmd_t *pmd;
+		pmd_t *pmd = find_pmd(mm, &at);
 		pte_t *pte;
 		int i;
 
-		if (!pud_present(*pud)) {
-			at = pgd_addr_end(at, TASK_SIZE) - PMD_SIZE;
-			continue;
-		}
-		pmd = pmd_offset(pud, at);
-		if (!pmd_present(*pmd))
+		if (!pmd || !pmd_present(*pmd))
 			continue;
 		pte = pte_offset_kernel(pmd, at & PMD_MASK);
 		for (i = 0; i < PTRS_PER_PTE; i++)
 			if (pte_present(pte[i]))
-				pte[i] = pte_mknewpage(pte[i]);
+				pte[i] = pte_mkneedsync(pte[i]);
 	}
 	mm->context.sync_tlb_range_from = 0;
 	mm->context.sync_tlb_range_to = TASK_SIZE;
@@ -289,21 +307,32 @@ void renew_all_mappings(void)
 	for_each_context(mark_new);
 }
 
+static int start_process(struct mm_id *id)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+	id->pid = start_userspace(id->stack);
+	return id->pid;
+#else
+	return start_userspace(id);
+#endif
+}
+
 /* Before a process of the guest runs: in a copy it may have no process of the host yet. */
 void current_mm_renew(void)
 {
 	struct mm_id *id;
+	int err;
 
 	if (!current->mm || likely(current->mm->context.id.pid != NO_PROCESS))
 		return;
 	id = &current->mm->context.id;
 	id->syscall_data_len = 0;
 	block_signals_trace();
-	id->pid = start_userspace(id->stack);
+	err = start_process(id);
 	unblock_signals_trace();
-	if (id->pid < 0)
-		panic("a copy's process could not be started: %d", id->pid);
-	unmap(id, 0, TASK_SIZE);
+	if (err < 0)
+		panic("a copy's process could not be started: %d", err);
+	unmap(id, 0, STUB_BEGIN);
 	mark_new(current->mm);
 	__switch_mm(id);
 }
@@ -311,6 +340,9 @@ void current_mm_renew(void)
 /* Returns 0 where the guest, or a copy of it, goes on; else what is wrong with the line. */
 long hoplab_stand_by(int line)
 {
+	/* Nobody could fetch what a process's registers hold. */
+	if (using_seccomp)
+		return -ENOTTY;
 	/* What it keeps in its original's memory would not be in its own file. */
 	if (is_copy)
 		return -EBUSY;

@@ -13,8 +13,6 @@ struct page;
 #define NO_PROCESS 0x7fffffff
 
 /* copied_contexts.h: address spaces that have a process of the host. */
-void note_context(struct mm_struct *mm);
-void forget_context(struct mm_struct *mm);
 void for_each_context(void (*call)(struct mm_struct *mm));
 
 /* copied_memory.h. */
@@ -22,6 +20,8 @@ int copy_physmem(const unsigned long *left, unsigned long *kept, unsigned long p
 void find_page_array(unsigned long *from, unsigned long *to);
 /* Whether the original still holds a page of this copy, which then may only be read. */
 int page_is_kept(unsigned long phys);
+/* The original's memory, which a copy's processes map too; -1 in a guest that is no copy. */
+int kept_memory(void);
 /* From now on the page is the copy's own, with its content or for a new one. */
 void release_kept_page(unsigned long phys, int with_content);
 int release_kept_address(unsigned long address);
