@@ -7,6 +7,7 @@ do, each with one test of the file. The test's seed acts from there on.
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 import sys
@@ -73,6 +74,8 @@ class Reporter:
         """Stand by, then run the one test."""
         if session.testsfailed:
             return None
+        if any("network" in getattr(item, "fixturenames", ()) for item in session.items):
+            importlib.import_module("hoplab.front.testing.network")  # seconds, which copies share
         standby.stand_by()
         wanted = _wanted(self.path.parent)
         if wanted.seed is not None:
