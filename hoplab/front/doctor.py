@@ -45,6 +45,8 @@ PROGRAMS = {
     "hoplab-medium": "radios",
     "hoplab-dsr": "DSR",
     "hoplab-aodv": "AODV",
+    "hoplab-olsr": "OLSR",
+    "hoplab-dsdv": "DSDV",
     "hoplab-split": "Split-TCP",
     "batmand": "B.A.T.M.A.N.",
     "babeld": "Babel",

@@ -17,10 +17,12 @@ import typer
 import typer.main
 
 from hoplab.front.commands.cli import app
+from hoplab.model.keys.routers import ROUTERS
 from hoplab.model.resources import PROJECT
 from tests.docs import shown
 from tests.docs.shown import Command, Shown
 
+DAEMONS = ("hoplab-dsr", *(f"hoplab-{name}" for name in ROUTERS), "hoplab-medium", "hoplab-split")
 NOT_RUN = {
     "make setup": "done before any test",
     "make demo": ".ci/run runs it",
@@ -59,6 +61,8 @@ NOT_RUN = {
     "hoplab verify run.tar.zst": "of a form, the line before; the tutorial verifies",
     "hoplab dsr dsr.toml*": "needs an interface; tests/emulation/test_routing.py starts it",
     "hoplab aodv aodv.toml": "needs an interface; tests/emulation/test_aodv.py starts it",
+    "hoplab olsr olsr.toml": "needs an interface; as AODV's, by the same code",
+    "hoplab dsdv dsdv.toml": "needs an interface; as AODV's, by the same code",
     "hoplab-split ctl": "needs its daemon; tests/emulation/test_split_transfer.py",
     "packaging/ci/install wheels *": "compiles everything; tried in bare roots (docs/ci.md)",
     "cp gentle/*": "would change the checkout, and so the machine of all other tests",
@@ -162,7 +166,7 @@ def checked(command: Command) -> None:
         program, arguments = arguments[0], arguments[1:]
     if program == "hoplab":
         _hoplab(command, arguments)
-    elif program in ("hoplab-aodv", "hoplab-dsr", "hoplab-medium", "hoplab-split"):
+    elif program in DAEMONS:
         known = _help(program)
         for word in arguments:
             if word.startswith("--"):

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,8 @@ from hoplab.front.pages import keys as schema
 from hoplab.guest.medium import config as medium_config
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys import documents
-from hoplab.model.keys.aodv import AodvFile
 from hoplab.model.keys.dsr import DsrFile
+from hoplab.model.keys.routers import ROUTERS, settings_of
 from hoplab.model.keys.split import SplitFile
 from hoplab.model.network.plan import plan
 from hoplab.model.resolve.file import parse
@@ -195,15 +196,18 @@ def test_dsr_reads_the_document_of_whatever_is_accepted(
     assert not accepted and told.startswith('hoplab-dsr: interface "nosuch0"'), told
 
 
+@pytest.mark.parametrize("name", ROUTERS)
 @EXAMPLES
-@given(drawn=some_keys("AodvSettings"))
-def test_aodv_reads_the_document_of_whatever_is_accepted(
-    tmp_path: Path, drawn: dict[str, Any]
+@given(data=st.data())
+def test_a_router_reads_the_document_of_whatever_is_accepted(
+    tmp_path: Path, name: str, data: st.DataObject
 ) -> None:
+    drawn = data.draw(some_keys(settings_of(name).__name__))
     given = {"interface": "nosuch0", "address": "10.0.0.1/24", "settings": drawn}
-    path = documents.write(tmp_path / "aodv.json", AodvFile.model_validate(given).document())
-    accepted, told = check("hoplab-aodv", str(path))
-    assert not accepted and told.startswith('hoplab-aodv: interface "nosuch0"'), told
+    document = ROUTERS[name].model_validate(given).document()
+    path = documents.write(tmp_path / f"{name}.json", document)
+    accepted, told = check(f"hoplab-{name}", str(path))
+    assert not accepted and told.startswith(f'hoplab-{name}: interface "nosuch0"'), told
 
 
 @EXAMPLES

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DSR's and AODV's daemons in the guest's kernel: the results of their processes, and their end."""
+"""The routing daemons in the guest's kernel: the results of their processes, and their end."""
 
 from pathlib import Path
 
 import pytest
 
 from hoplab.host import results
+from hoplab.model.keys.routers import ROUTERS
 from tests.emulation.conftest import BY_DSR, Hoplab, Run
 
 MOVING = """
@@ -61,10 +62,10 @@ at_s = 8
 """
 
 
-AODV = MOVING.replace('"dsr"', '"aodv"').replace("elfn = true\n", "")
+BY_ROUTERS = [MOVING.replace('"dsr"', f'"{name}"').replace("elfn = true\n", "") for name in ROUTERS]
 
 
-@pytest.mark.parametrize("text", [MOVING, SPLIT, AODV], ids=["moving", "split", "aodv"])
+@pytest.mark.parametrize("text", [MOVING, SPLIT, *BY_ROUTERS], ids=["moving", "split", *ROUTERS])
 def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
     tables = [
         results.load(

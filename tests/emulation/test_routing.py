@@ -10,6 +10,7 @@ from hoplab.guest.system.processes import program
 from hoplab.host import results
 from hoplab.model.keys import documents
 from hoplab.model.keys.dsr import DsrFile
+from hoplab.model.keys.routers import ROUTERS
 from tests.emulation.conftest import CHAIN, Hoplab, Run
 from tests.scenarios import TWO_HOPS
 
@@ -74,7 +75,9 @@ settings = {{ arp_timeout_s = 0.001 }}
 """
 
 
-@pytest.mark.parametrize("protocol", ["static", "dsr", "aodv", "batmand", "babeld", "batman-adv"])
+@pytest.mark.parametrize(
+    "protocol", ["static", "dsr", "aodv", "olsr", "dsdv", "batmand", "babeld", "batman-adv"]
+)
 def test_every_protocol_carries_tcp_over_two_hops(
     tmp_path: Path, run_scenario: Run, protocol: str
 ) -> None:
@@ -85,7 +88,7 @@ def test_every_protocol_carries_tcp_over_two_hops(
     manifest = json.loads((tmp_path / "run1" / "manifest.json").read_text())
     daemon = {
         "dsr": "hoplab-dsr",
-        "aodv": "hoplab-aodv",
+        **{name: f"hoplab-{name}" for name in ROUTERS},
         "batmand": "batmand",
         "babeld": "babeld",
     }.get(protocol)
@@ -102,10 +105,15 @@ def test_dsr_discovers_and_delivers_over_four_stations(tmp_path: Path, run_scena
     assert flow["goodput_kbps"] > 0.2 * 1538
 
 
-@pytest.mark.parametrize("protocol", ["dsr", "aodv"])
-def test_tcp_goes_on_by_another_relay(tmp_path: Path, run_scenario: Run, protocol: str) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "settings"),
+    [("dsr", ()), ("aodv", ()), ("olsr", ("--set", "routing.settings.link_layer_feedback=true"))],
+)
+def test_tcp_goes_on_by_another_relay(
+    tmp_path: Path, run_scenario: Run, protocol: str, settings: tuple[str, ...]
+) -> None:
     """Within 1 s of the link layer's report that the relay is gone."""
-    by = ("--set", f"routing.protocol={protocol}")
+    by = ("--set", f"routing.protocol={protocol}", *settings)
     run_scenario(DIAMOND, "--set", "duration_s=4", *by)
     links = {
         (r["src"], r["dst"]): r["delivered"] for r in results.load(tmp_path / "run1").rows("links")

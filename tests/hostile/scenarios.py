@@ -56,12 +56,16 @@ def topology(keys: str, *words: str) -> Case:
     return f"duration_s = 5\n[topology]\n{keys}\n", words or None
 
 
+def by(protocol: str, settings: str, *words: str) -> Case:
+    return chain(f'[routing]\nprotocol = "{protocol}"\nsettings = {{ {settings} }}\n', *words)
+
+
 def aodv(settings: str, *words: str) -> Case:
-    return chain(f'[routing]\nprotocol = "aodv"\nsettings = {{ {settings} }}\n', *words)
+    return by("aodv", settings, *words)
 
 
 def dsr(settings: str, *words: str) -> Case:
-    return chain(f'[routing]\nprotocol = "dsr"\nsettings = {{ {settings} }}\n', *words)
+    return by("dsr", settings, *words)
 
 
 UDP_FLOWS = 5 * (
@@ -337,9 +341,12 @@ HAND_WRITTEN: list[Case] = [
     flow("rate_kbps = 5", "rate_kbps", '"udp"'),
     flow('protocol = "udp"\n[routing]\nprotocol = "dsr"', "no full buffer holds a sender back"),
     flow('protocol = "udp"\n[routing]\nprotocol = "aodv"', "a sender back over AODV"),
-    flow('elfn = true\n[routing]\nprotocol = "aodv"', "flow.0.elfn", "names no segment"),
+    flow('elfn = true\n[routing]\nprotocol = "aodv"', "flow.0.elfn", "names a lost segment"),
     flow('split = { every_hops = 1 }\n[routing]\nprotocol = "aodv"', "flow.0.split", "AODV"),
     flow('ip = 6\n[routing]\nprotocol = "aodv"', "flow.0.ip: 6", "AODV (RFC 3561)"),
+    flow('ip = 6\n[routing]\nprotocol = "olsr"', "flow.0.ip: 6", "OLSR"),
+    flow('split = { every_hops = 1 }\n[routing]\nprotocol = "dsdv"', "flow.0.split", "DSDV"),
+    flow('elfn = true\n[routing]\nprotocol = "olsr"', "flow.0.elfn", "OLSR"),
     chain('[tcp]\ndelayed_ack = false\n[routing]\nprotocol = "aodv"\n', "tcp.delayed_ack"),
     flow('protocol = "udp"\nrate_kbps = 0.0004', "rate_kbps"),
     flow('protocol = "udp"\nrate_kbps = 0.001', "a packet in"),
@@ -430,9 +437,15 @@ HAND_WRITTEN: list[Case] = [
     chain("[tcp]\ninitial_window = 1001\n", "initial_window"),
     chain('[tcp]\nprofile = "modern"\n', "tcp.profile"),
     chain('[tcp]\ndelayed_ack = false\n[routing]\nprotocol = "babeld"\n', "delayed_ack"),
-    chain('[routing]\nprotocol = "olsr"\n', "routing.protocol"),
+    chain('[routing]\nprotocol = "ospf"\n', "routing.protocol"),
     aodv("cache = 'link'", "routing.settings.cache", "active_route_timeout_s"),
     aodv("ttl_start = 0", "ttl_start"),
+    by("olsr", "willingness = 8", "willingness"),
+    by("olsr", "ttl_start = 1", "routing.settings.ttl_start", "hello_interval_s"),
+    by("olsr", "tc_redundancy = 3", "tc_redundancy"),
+    by("olsr", "metric = 'hop'", "metric", "etx"),
+    by("dsdv", "update_interval_s = 0", "update_interval_s"),
+    by("dsdv", "settling_weight = 1.5", "settling_weight"),
     aodv("resolution = 'none'", "resolution", "learned"),
     aodv("net_traversal_time_s = 0", "net_traversal_time_s"),
     chain("[routing]\nsettings = { cache = 'link' }\n", "settings", "'static' has none"),

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from hoplab.front.pages import keys
 from hoplab.model.keys import documents
 from hoplab.model.keys.aodv import AodvFile, AodvSettings
 
@@ -56,5 +55,4 @@ def test_the_document_has_final_values_alone() -> None:
 
 
 def test_the_core_is_tested_with_the_defaults() -> None:
-    assert keys.AODV_SETTINGS.read_text(encoding="utf-8") == keys.aodv_settings()
     assert documents.final(AodvSettings().completed())["ttl_start"] == 1

@@ -267,7 +267,8 @@ def test_every_table_has_its_place_in_a_page() -> None:
 
 def test_the_settings_for_the_core_s_tests_are_those_declared() -> None:
     """Else: python -m hoplab.front.pages.keys"""
-    assert schema.DSR_SETTINGS.read_text() == schema.dsr_settings()
+    for path, made in schema.core_settings().items():
+        assert path.read_text() == made
 
 
 def test_every_key_has_a_sentence() -> None:

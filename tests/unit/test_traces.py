@@ -281,12 +281,13 @@ def test_who_dropped_what_and_why(tmp_path: Path) -> None:
 
 
 def test_every_cause_of_the_daemons_has_a_reason() -> None:
-    """Those of `DropCause` in the cores of DSR and AODV."""
+    """Those of `DropCause` in the protocols' cores."""
+    from hoplab.model.keys.scenario import SETTINGS_OF
     from hoplab.model.resources import PROJECT
 
     causes: set[str] = set()
-    for core in ("dsr-core", "aodv-core"):
-        source = (PROJECT / f"daemons/{core}/src/event.rs").read_text(encoding="utf-8")
+    for name in SETTINGS_OF:
+        source = (PROJECT / f"daemons/{name}-core/src/event.rs").read_text(encoding="utf-8")
         causes.update(re.findall(r'DropCause::\w+ => "([a-z-]+)"', source))
     assert causes == set(ns2trace.OF_ROUTING)
 

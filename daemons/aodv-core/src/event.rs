@@ -87,8 +87,8 @@ pub enum Event {
     },
 }
 
-impl Event {
-    pub fn kind(&self) -> &'static str {
+impl hoplab_routing_core::Event for Event {
+    fn kind(&self) -> &'static str {
         match self {
             Event::Discovery { .. } => "discovery",
             Event::ReplySent { .. } => "reply-sent",

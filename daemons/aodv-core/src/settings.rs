@@ -3,17 +3,8 @@
 //! names are the keys of the daemon's document, whose values are final.
 
 use hoplab_base::Duration;
+use hoplab_routing_core::Resolution;
 use serde::{Deserialize, Serialize};
-
-/// How the kernel learns a neighbour's link-layer address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resolution {
-    /// From AODV's messages; ARP confirms it later.
-    Learned,
-    /// By ARP alone.
-    Arp,
-}
 
 /// All of them; `AodvSettings` in `hoplab/model/keys/aodv.py` declares each with its default and
 /// its range.

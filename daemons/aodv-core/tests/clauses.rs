@@ -4,11 +4,11 @@
 mod support;
 
 use hoplab_aodv_core::message::{Reply, Request, RouteError};
-use hoplab_aodv_core::{Duration, Event, Instant, Message, Sequence, Settings};
+use hoplab_aodv_core::{Duration, Event, Instant, Message, Protocol, Sequence, Settings};
 use support::{hop, ip, kernels_agree, mac, no_loop, packet, settings, Net, MS};
 
 fn route(net: &Net, at: usize, to: usize) -> Option<(u8, usize)> {
-    let route = net.nodes[at].aodv.table().valid(ip(to))?;
+    let route = net.nodes[at].core.table().valid(ip(to))?;
     Some((route.hops, support::station(route.next_hop)))
 }
 
@@ -41,7 +41,7 @@ fn reply(to: usize, of: usize, hops: u8, sequence: u32) -> Reply {
 
 fn hears(net: &mut Net, at: usize, from: usize, ttl: u8, message: Message) {
     let now = net.now;
-    let node = &mut net.nodes[at].aodv;
+    let node = &mut net.nodes[at].core;
     node.handle_message(now, hop(from), ttl, &message.emit());
     net.carry_out(at);
 }
@@ -58,7 +58,7 @@ fn a_packet_waits_for_the_reply() {
     assert_eq!(route(&net, 4, 0), Some((4, 3)));
     kernels_agree(&net);
     // Precursors on both sides: who is to hear of a break (§6.7).
-    let table = net.nodes[2].aodv.table();
+    let table = net.nodes[2].core.table();
     let precursors = |to: usize| table.get(ip(to)).unwrap().precursors.clone();
     assert!(precursors(4).contains(&ip(1)) && precursors(0).contains(&ip(3)));
 }
@@ -162,13 +162,13 @@ fn a_destination_answers_with_the_freshest_number() {
         ..request(1, 0, 1)
     };
     hears(&mut net, 0, 1, 1, Message::Request(asked));
-    assert_eq!(net.nodes[0].aodv.sequence(), Sequence(41));
+    assert_eq!(net.nodes[0].core.sequence(), Sequence(41));
     let stale = Request {
         sequence: Some(Sequence(3)),
         ..request(1, 0, 2)
     };
     hears(&mut net, 0, 1, 1, Message::Request(stale));
-    assert_eq!(net.nodes[0].aodv.sequence(), Sequence(41));
+    assert_eq!(net.nodes[0].core.sequence(), Sequence(41));
 }
 
 /// §6.6.2, §6.6.3: a relay answers if its route is fresh enough and it may, and tells the
@@ -252,12 +252,12 @@ fn a_route_expires_and_is_remembered() {
     assert!(route(&net, 0, 9).is_some());
     net.run(MS);
     assert_eq!(route(&net, 0, 9), None);
-    let old = net.nodes[0].aodv.table().get(ip(9)).unwrap();
+    let old = net.nodes[0].core.table().get(ip(9)).unwrap();
     assert_eq!(old.sequence, Some(Sequence(11)));
     hears(&mut net, 0, 1, 1, Message::Reply(reply(0, 9, 2, 10)));
     assert_eq!(route(&net, 0, 9), None);
     net.run(MS * 15_000);
-    assert!(net.nodes[0].aodv.table().get(ip(9)).is_none());
+    assert!(net.nodes[0].core.table().get(ip(9)).is_none());
 }
 
 /// §6.2: packets keep their route, the next hop, and the way back alive.
@@ -290,7 +290,7 @@ fn a_route_without_acknowledgements_expires() {
         net.run(MS * 1000);
         for _ in 0..8 {
             let now = net.now;
-            net.nodes[1].aodv.handle_received(now, mac(0), ip(0), ip(2));
+            net.nodes[1].core.handle_received(now, mac(0), ip(0), ip(2));
             net.run(MS * 1000);
         }
         assert_eq!(route(&net, 1, 2).is_none(), link_layer_feedback);
@@ -326,7 +326,7 @@ fn a_packet_without_a_route_brings_a_route_error() {
     let mut net = Net::chain(3, &settings());
     net.transmit(0, packet(0, 2, 64, 1));
     net.run(MS * 1000);
-    net.nodes[1].aodv.flush(net.now);
+    net.nodes[1].core.flush(net.now);
     net.carry_out(1);
     net.transmit(0, packet(0, 2, 64, 2));
     net.run(MS * 100);
@@ -362,7 +362,7 @@ fn a_relay_repairs_the_route() {
     net.transmit(0, packet(0, 4, 64, 2));
     net.run(MS * 400);
     assert_eq!(net.nodes[4].delivered, [1, 2]);
-    assert_eq!(net.nodes[2].aodv.stats().repairs_done, 1);
+    assert_eq!(net.nodes[2].core.stats().repairs_done, 1);
     // The source still uses it: as long as before, so nobody needs to know.
     assert_eq!(net.kinds(0, "error"), 0);
     assert_eq!(route(&net, 0, 4), Some((4, 1)));
@@ -442,8 +442,8 @@ fn replies_can_be_acknowledged() {
     net.transmit(0, packet(0, 2, 64, 1));
     net.run(MS * 1500);
     assert_eq!(net.nodes[2].delivered, [1]);
-    assert_eq!(net.nodes[0].aodv.stats().reply_acks_sent, 1);
-    assert_eq!(net.nodes[1].aodv.stats().reply_acks_sent, 1);
+    assert_eq!(net.nodes[0].core.stats().reply_acks_sent, 1);
+    assert_eq!(net.nodes[1].core.stats().reply_acks_sent, 1);
     assert_eq!(net.kinds(2, "blacklist"), 0);
     // Nobody answers there.
     hears(&mut net, 2, 7, 1, Message::Request(request(7, 2, 1)));
@@ -466,7 +466,7 @@ fn hellos_find_a_break_without_the_link_layer() {
         net.run(MS * 1000);
         net.transmit(0, packet(0, 2, 64, name));
     }
-    assert!(net.nodes[1].aodv.stats().hellos_sent >= 3);
+    assert!(net.nodes[1].core.stats().hellos_sent >= 3);
     net.link(1, 2, false);
     for name in 6..10 {
         net.run(MS * 900);
@@ -520,7 +520,7 @@ fn a_flood_of_requests_leaves_used_routes() {
             Message::Request(request((id as usize * 13) % 230 + 10, 240, id)),
         );
     }
-    assert!(net.nodes[1].aodv.table().len() <= 64);
+    assert!(net.nodes[1].core.table().len() <= 64);
     assert_eq!(route(&net, 1, 2), Some((1, 2)));
     net.transmit(0, packet(0, 2, 64, 1));
     net.run(MS * 100);

@@ -4,7 +4,7 @@
 
 mod support;
 
-use hoplab_aodv_core::{Aodv, Duration, Instant, Message, Settings, Stream};
+use hoplab_aodv_core::{Aodv, Duration, Instant, Message, Protocol, Settings, Stream};
 use support::{hop, ip, mac, message, packet, settings};
 
 fn octets(random: &mut Stream) -> Vec<u8> {

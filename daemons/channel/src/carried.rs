@@ -11,8 +11,8 @@ use hoplab_wire::{
 };
 
 use crate::dot11::{
-    AODV_PORT, BABEL_PORT, BATMAND_PORT, BATMAN_ADV_UNICAST, ETHERTYPE_BATMAN_ADV, IPV6_HEADER,
-    IPV6_NEXT_HEADER,
+    AODV_PORT, BABEL_PORT, BATMAND_PORT, BATMAN_ADV_UNICAST, DSDV_PORT, ETHERTYPE_BATMAN_ADV,
+    IPV6_HEADER, IPV6_NEXT_HEADER, OLSR_PORT,
 };
 
 /// Octets of a unicast packet's header (batadv_unicast_packet), which an Ethernet frame follows.
@@ -190,6 +190,8 @@ fn named(ip: Ip) -> Carried {
         (PROTOCOL_UDP, Some(BATMAND_PORT)) => "batman",
         (PROTOCOL_UDP, Some(BABEL_PORT)) => "babel",
         (PROTOCOL_UDP, Some(AODV_PORT)) => "aodv",
+        (PROTOCOL_UDP, Some(OLSR_PORT)) => "olsr",
+        (PROTOCOL_UDP, Some(DSDV_PORT)) => "dsdv",
         (PROTOCOL_UDP, _) => "udp",
         (PROTOCOL_TCP, _) => "tcp",
         (PROTOCOL_ICMP | PROTOCOL_ICMPV6, _) => "icmp",
@@ -383,6 +385,8 @@ mod tests {
                 "batman",
             ),
             (ETHERTYPE_IPV4, ipv4(PROTOCOL_UDP, &to(AODV_PORT)), "aodv"),
+            (ETHERTYPE_IPV4, ipv4(PROTOCOL_UDP, &to(OLSR_PORT)), "olsr"),
+            (ETHERTYPE_IPV4, ipv4(PROTOCOL_UDP, &to(DSDV_PORT)), "dsdv"),
             (
                 ETHERTYPE_IPV4,
                 ipv4(PROTOCOL_DSR, &[NO_NEXT_HEADER, 0, 0, 0]),

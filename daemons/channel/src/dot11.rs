@@ -15,6 +15,8 @@ pub(crate) const BATMAN_ADV_UNICAST: u8 = 0x40;
 pub(crate) const BATMAND_PORT: u16 = 4305;
 pub(crate) const BABEL_PORT: u16 = 6696;
 pub(crate) const AODV_PORT: u16 = 654;
+pub(crate) const OLSR_PORT: u16 = 698;
+pub(crate) const DSDV_PORT: u16 = 269;
 
 /// What a medium needs to know of a frame. It is read once, when the frame comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,8 @@ fn is_routing(ethertype: u16, packet: &[u8]) -> Option<bool> {
 
 fn routing_port(datagram: &[u8]) -> Option<bool> {
     let (_, destination) = udp::ports(datagram)?;
-    Some([AODV_PORT, BATMAND_PORT, BABEL_PORT].contains(&destination))
+    let ports = [AODV_PORT, OLSR_PORT, DSDV_PORT, BATMAND_PORT, BABEL_PORT];
+    Some(ports.contains(&destination))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Field names are the keys of the daemon's document, whose values are final.
 
 use hoplab_base::Duration;
+pub use hoplab_routing_core::Resolution;
 use serde::{Deserialize, Serialize};
 
 /// How the reachability of a next hop is confirmed (§8.3.1 to §8.3.3).
@@ -48,16 +49,6 @@ pub enum Learning {
     Full,
     /// The way still before them, as the Monarch ns-2 code does. Replies teach those who asked.
     Onward,
-}
-
-/// How a next hop's link-layer address is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resolution {
-    /// From the frames that DSR neighbours sent to this node or to all; ARP for neighbours that
-    /// sent none for `neighbour_timeout_ns`.
-    Learned,
-    Arp,
 }
 
 /// All of them; `hoplab/model/keys/dsr.py` declares each with its default and its range.

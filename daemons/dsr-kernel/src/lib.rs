@@ -47,15 +47,12 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
 const _: rust::DsrRun = hoplab_dsr_run;
 
 fn run(name: &str, document: &str) -> Result<(), String> {
-    match name {
-        hoplab_aodv::NAME => {
-            let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
-            hoplab_aodv::serve(&config).map_err(|why| why.to_string())
-        }
-        hoplab_dsr::NAME => {
-            let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
-            hoplab_dsr::serve(&config).map_err(|why| why.to_string())
-        }
-        _ => Err("is no program of this kernel".into()),
+    if name == hoplab_dsr::NAME {
+        let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+        return hoplab_dsr::serve(&config).map_err(|why| why.to_string());
+    }
+    match hoplab_router::serve_named(name, document) {
+        Some(served) => served.map_err(|why| why.to_string()),
+        None => Err("is no program of this kernel".into()),
     }
 }

@@ -6,6 +6,7 @@ use crate::samples::SplitSamples;
 use hoplab_dsr_core::{Instant, Settings};
 use hoplab_dsr_elfn as notices;
 use hoplab_linux::calls::Call;
+use hoplab_station::command;
 use serde::Serialize;
 
 /// The settings of the protocol and of its notices, in one table as users give them.
@@ -62,8 +63,6 @@ pub fn answer(
             || "no connection is split: the document names none\n".into(),
             |splitting| splitting.told(&core.layer().1),
         ),
-        other => {
-            format!("unknown request {other:?}: expected routes, stats, settings, split or flush\n")
-        }
+        other => command::unknown(other, &[crate::SPLIT]),
     }
 }

@@ -163,7 +163,7 @@ impl Daemon {
         let control = Control::bind(&config.control)?;
         let elfn = config.elfn.then(Elfn::open).transpose()?;
         if !config.keep_privileges {
-            privileges::drop().map_err(Error::Privileges)?;
+            privileges::drop().map_err(hoplab_station::Error::Privileges)?;
         }
         // Those of setting up do not count.
         calls::forget();

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why the daemon could not be set up, or ended.
 
-use hoplab_document::DocumentError;
 use std::io;
 
 /// What failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The document cannot be used.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
     /// Something could not be set up.
     #[error(transparent)]
     Linux(#[from] hoplab_linux::Error),
-    /// Privileges could not be dropped.
-    #[error("{0}; keep_privileges goes on without that")]
-    Privileges(hoplab_linux::Error),
     /// Of what all routing daemons do.
     #[error(transparent)]
     Station(#[from] hoplab_station::Error),
@@ -28,10 +21,4 @@ pub enum Error {
     /// The station's part in Split-TCP failed.
     #[error(transparent)]
     Split(#[from] hoplab_split::Error),
-    /// The kernel did not run the daemon, or not to its end.
-    #[error("in the guest's kernel: {0}")]
-    Resident(io::Error),
-    /// Standard output failed.
-    #[error("standard output: {0}")]
-    Output(io::Error),
 }

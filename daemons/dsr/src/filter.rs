@@ -148,24 +148,10 @@ pub fn passing(own: Mac, address: Ipv4Addr, others: bool) -> Vec<Instruction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hoplab_linux::packet;
-    use hoplab_station::filter::sent_only;
-    use std::os::fd::OwnedFd;
-    use std::os::unix::net::UnixDatagram;
+    use hoplab_station::filter::{passes, sent_only};
 
     const OWN: Mac = Mac([2, 0, 0, 0, 1, 0]);
     const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-
-    /// Whether the kernel lets the frame through; it filters any socket.
-    fn passes(mut program: Vec<Instruction>, frame: &[u8]) -> bool {
-        let (near, far) = UnixDatagram::pair().unwrap();
-        far.set_nonblocking(true).unwrap();
-        let fd = OwnedFd::from(far.try_clone().unwrap());
-        packet::filter(&fd, &mut program).unwrap();
-        // A datagram that is filtered out is an error (EPERM) here.
-        let _ = near.send(frame);
-        far.recv(&mut [0; 256]).is_ok()
-    }
 
     /// Data from 10.0.0.1 to 10.0.0.3 by this station.
     fn routed() -> Vec<u8> {

@@ -19,12 +19,18 @@ mod stack;
 pub use config::Config;
 pub use error::Error;
 
+/// The request of the control socket that only this daemon knows.
+pub const SPLIT: (&str, &str) = (
+    "split",
+    "Print what the station does for split connections, a line for each",
+);
+
 /// The name by which the guest's kernel knows it.
 pub const NAME: &str = "hoplab-dsr";
 
 /// Routes until SIGTERM. `ready` on standard output says that it begins.
 pub fn serve(config: &Config) -> Result<(), Error> {
     let daemon = daemon::Daemon::set_up(config)?;
-    hoplab_linux::say::line("ready").map_err(Error::Output)?;
+    hoplab_station::command::ready()?;
     daemon.run()
 }

@@ -3,46 +3,22 @@
 
 #![forbid(unsafe_code)]
 
-mod cli;
+use hoplab_dsr::{serve, Config, SPLIT};
+use hoplab_station::command::Program;
 
-use clap::Parser;
-use cli::{Cli, Command};
-use hoplab_dsr::{serve, Config, Error};
-use hoplab_linux::resident::Resident;
-use std::path::Path;
-use std::process::ExitCode;
+const LONG: &str = "\
+It creates a TUN interface that carries the local stack's traffic, sends DSR packets by a packet
+socket on the wireless interface, learns of broken links from the link layer (SO_WIFI_STATUS),
+and overhears its neighbours through a monitor interface that disappears with the process.";
 
-fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Some(Command::Ctl { control, request }) => {
-            hoplab_linux::control::ask(&control, request.as_str())
-                .map(|text| print!("{text}"))
-                .map(|()| ExitCode::SUCCESS)
-                .map_err(Error::Linux)
-        }
-        None => run(&cli.document.unwrap_or_default()),
+fn main() -> std::process::ExitCode {
+    let program = Program {
+        name: "dsr",
+        title: "Dynamic Source Routing (RFC 4728)",
+        long: LONG,
+        requests: &[SPLIT],
+        resident: |config: &Config| config.resident,
+        serve,
     };
-    result.unwrap_or_else(|message| {
-        eprintln!("hoplab-dsr: {message}");
-        ExitCode::FAILURE
-    })
-}
-
-/// Serves by the document, in the kernel where it offers that.
-fn run(path: &Path) -> Result<ExitCode, Error> {
-    let text = hoplab_document::text(path)?;
-    let config: Config = hoplab_document::parse_of(path, &text)?;
-    hoplab_linux::signals::catch_in_wait();
-    match Resident::open().filter(|_| config.resident) {
-        None => serve(&config).map(|()| ExitCode::SUCCESS),
-        Some(resident) => match resident
-            .run(hoplab_dsr::NAME, &text)
-            .map_err(Error::Resident)?
-        {
-            true => Ok(ExitCode::SUCCESS),
-            // It has said why.
-            false => Ok(ExitCode::FAILURE),
-        },
-    }
+    program.main()
 }

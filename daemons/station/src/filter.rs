@@ -2,7 +2,10 @@
 //! Which frames come to which socket: classic BPF programs, each a list of conditions.
 
 use hoplab_linux::bpf::{self, Instruction};
+use hoplab_linux::packet;
 use hoplab_wire::Mac;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
 
 /// Octets that the kernel is to hand over of a frame that passes: all.
 const ALL: u32 = 0xffff;
@@ -106,4 +109,18 @@ pub fn failed_only(own: Mac, others: bool) -> Vec<Instruction> {
         Want(ANY_OF, 1),
     ]);
     program(&steps, others)
+}
+
+/// For tests: whether the kernel lets the frame through, which filters any socket.
+///
+/// # Panics
+/// Where the kernel refuses the program, or a pair of sockets.
+pub fn passes(mut program: Vec<Instruction>, frame: &[u8]) -> bool {
+    let (near, far) = UnixDatagram::pair().unwrap();
+    far.set_nonblocking(true).unwrap();
+    let fd = OwnedFd::from(far.try_clone().unwrap());
+    packet::filter(&fd, &mut program).unwrap();
+    // A datagram that is filtered out is an error (EPERM) here.
+    let _ = near.send(frame);
+    far.recv(&mut [0; 256]).is_ok()
 }

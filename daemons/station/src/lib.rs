@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What routing daemons at a station's wireless interface share: a monitor interface, which frames
-//! come to which socket, the records, and settings of the kernel.
+//! What routing daemons at a station's wireless interface share: the command line, the records, and
+//! settings of the kernel. Also here: a monitor interface, and which frames come to which socket.
 
 #![forbid(unsafe_code)]
 
+pub mod command;
 mod error;
 pub mod filter;
 pub mod monitor;

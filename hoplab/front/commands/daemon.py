@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``hoplab medium``, ``dsr``, ``aodv``, ``split``: a daemon, started by hand from a file."""
+"""``hoplab medium``, ``dsr``, ``aodv``, … ``split``: a daemon, started by hand from a file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from hoplab.front.pages import keys
 from hoplab.guest.system.processes import program
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys import documents
-from hoplab.model.keys.aodv import AodvFile
 from hoplab.model.keys.declare import Table
 from hoplab.model.keys.dsr import DsrFile
 from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.router import RouterFile
+from hoplab.model.keys.routers import ROUTERS, settings_of
 from hoplab.model.keys.split import SplitFile
 from hoplab.model.network import medium_document
 from hoplab.model.resolve.file import override, read, told
@@ -55,10 +56,19 @@ def dsr(file: File, overrides: Overrides = None, printed: Printed = False) -> No
     _start("hoplab-dsr", _resolved(DsrFile, file, overrides or ()).document(), printed)
 
 
-@app.command(epilog=keys.explained("AodvFile", "AodvSettings"))
-def aodv(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
-    """Start AODV's daemon on a wireless interface (docs/aodv.md)."""
-    _start("hoplab-aodv", _resolved(AodvFile, file, overrides or ()).document(), printed)
+def _router(name: str, kind: type[RouterFile]) -> None:
+    """Add the command of a protocol whose routes the kernel has."""
+
+    def start(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
+        _start(f"hoplab-{name}", _resolved(kind, file, overrides or ()).document(), printed)
+
+    start.__doc__ = f"Start {name.upper()}'s daemon on a wireless interface (docs/{name}.md)."
+    explained = keys.explained(kind.__name__, settings_of(name).__name__)
+    app.command(name, epilog=explained)(start)
+
+
+for _name, _kind in ROUTERS.items():
+    _router(_name, _kind)
 
 
 @app.command(epilog=keys.explained("SplitFile", "SplitConnection"))

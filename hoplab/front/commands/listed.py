@@ -79,6 +79,8 @@ GROUPS: dict[str, dict[str, Listed]] = {
         "medium": Listed("daemon", "hoplab medium medium.toml"),
         "dsr": Listed("daemon", "hoplab dsr dsr.toml"),
         "aodv": Listed("daemon", "hoplab aodv aodv.toml"),
+        "olsr": Listed("daemon", "hoplab olsr olsr.toml"),
+        "dsdv": Listed("daemon", "hoplab dsdv dsdv.toml"),
         "split": Listed("daemon", "hoplab split split.toml"),
     },
 }

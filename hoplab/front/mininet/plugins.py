@@ -95,6 +95,18 @@ class Aodv(Routing):
     name = "aodv"
 
 
+class Olsr(Routing):
+    """``proto="olsr"``: OLSR (RFC 3626, `docs/olsr.md`)."""
+
+    name = "olsr"
+
+
+class Dsdv(Routing):
+    """``proto="dsdv"``: DSDV (Perkins, Bhagwat 1994, `docs/dsdv.md`)."""
+
+    name = "dsdv"
+
+
 class Split:
     """``proto="split"``: the node is a proxy of the flows that `record` starts (Split-TCP)."""
 
@@ -134,7 +146,9 @@ def register() -> None:
     """Register the names with Mininet-WiFi, if it is installed."""
     with contextlib.suppress(ImportError):
         module: Any = importlib.import_module(PROTOCOLS)
-        module.dsr, module.aodv, module.split = Dsr, Aodv, Split
+        for kind in (Dsr, Aodv, Olsr, Dsdv):
+            setattr(module, kind.name, kind)
+        module.split = Split
 
 
 def _hold(node: Any, protocol: Routing | Split) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output generated from the declarations of keys: the JSON Schema and the tables of the manual.
-Tests of the cores of DSR and AODV get their settings here too.
+Tests of the routing protocols' cores get their settings here too.
 
     python -m hoplab.front.pages.keys      # write all of them again
 
@@ -13,24 +13,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
 from hoplab.model.keys import documents
-from hoplab.model.keys.aodv import AodvFile, AodvSettings
 from hoplab.model.keys.declare import Table
 from hoplab.model.keys.dsr import NOTICES, DsrFile, DsrSettings
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.keys.program import Program
+from hoplab.model.keys.routers import ROUTERS, settings_of
 from hoplab.model.keys.scenario import SETTINGS_OF, Scenario
 from hoplab.model.keys.split import SplitFile
 from hoplab.model.resources import PACKAGE, PROJECT
 
 SCHEMA = PACKAGE / "model" / "keys" / "scenario.schema.json"
-PAGES = tuple(PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", "aodv", "split-tcp"))
-DSR_SETTINGS = PROJECT / "daemons" / "dsr-core" / "tests" / "settings.json"
-AODV_SETTINGS = PROJECT / "daemons" / "aodv-core" / "tests" / "settings.json"
+PAGES = tuple(
+    PROJECT / "docs" / f"{name}.md" for name in ("scenario", "dsr", *ROUTERS, "split-tcp")
+)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/"
 Mark = Callable[[str], str]
@@ -39,7 +40,14 @@ Mark = Callable[[str], str]
 
 def document() -> dict[str, Any]:
     """Return the JSON Schema of a scenario. Its ``$defs`` hold the daemons' tables too."""
-    models = (Scenario, Program, AodvFile, DsrFile, MediumFile, SplitFile)
+    models: tuple[type[Table], ...] = (
+        Scenario,
+        Program,
+        *ROUTERS.values(),
+        DsrFile,
+        MediumFile,
+        SplitFile,
+    )
     _, made = models_json_schema([(model, "validation") for model in models])
     tables = {name: _tidied(table) for name, table in made["$defs"].items()}
     for model in _tables(Table):
@@ -176,21 +184,24 @@ def _unit(declared: dict[str, Any]) -> str:
     return f" {declared['unit']}" if "unit" in declared else ""
 
 
-def dsr_settings() -> str:
-    """Return DSR's settings in the form of a document, with their defaults."""
-    settings = documents.final(DsrSettings())
-    return documents.text({key: value for key, value in settings.items() if key not in NOTICES})
-
-
-def aodv_settings() -> str:
-    """Return AODV's settings likewise."""
-    return documents.text(documents.final(AodvSettings().completed()))
+def core_settings() -> dict[Path, str]:
+    """Return the settings of each protocol in the form of a document, with their defaults, by the
+    file from which its core's tests read them."""
+    of_dsr = documents.final(DsrSettings())
+    made = {"dsr": {key: value for key, value in of_dsr.items() if key not in NOTICES}}
+    for name in ROUTERS:
+        made[name] = documents.final(settings_of(name)().completed())
+    daemons = PROJECT / "daemons"
+    return {
+        daemons / f"{name}-core" / "tests" / "settings.json": documents.text(settings)
+        for name, settings in made.items()
+    }
 
 
 def write() -> None:
     """Write all generated files again."""
-    AODV_SETTINGS.write_text(aodv_settings(), encoding="utf-8")
-    DSR_SETTINGS.write_text(dsr_settings(), encoding="utf-8")
+    for path, made in core_settings().items():
+        path.write_text(made, encoding="utf-8")
     SCHEMA.write_text(text(), encoding="utf-8")
     for path in PAGES:
         path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -6,18 +6,19 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hoplab.guest.network import batadv
 from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_for, wait_until
 from hoplab.model.keys import documents
-from hoplab.model.keys.aodv import AodvFile, AodvSettings
 from hoplab.model.keys.dsr import DsrFile, DsrSettings
+from hoplab.model.keys.routers import ROUTERS, settings_of
 from hoplab.model.network.plan import WIRELESS, Plan
 
 DSR_INTERFACE = "dsr0"
-OF_HOPLAB = ("dsr", "aodv")
+OF_HOPLAB = ("dsr", *ROUTERS)
 """Protocols whose daemons are of this project. They say when they are ready."""
 BATMAND_SOCKET = "/batmand.socket"
 
@@ -38,7 +39,7 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         "batmand": _batmand,
         "babeld": _babeld,
         "dsr": dsr_command,
-        "aodv": aodv_command,
+        **dict.fromkeys(ROUTERS, router_command),
     }[protocol]
     started = []
     for station in counted(plan, "starts routing daemons", list(plan.address)):
@@ -110,47 +111,47 @@ def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     ]
 
 
+def _station(plan: Plan, station: str, out: Path, epoch_ns: int) -> dict[str, Any]:
+    """Return what the daemons of Hoplab have in common at ``station``."""
+    raw, protocol = out / "raw", plan.scenario.routing.protocol
+    return {
+        "interface": plan.interface[station],
+        "address": f"{plan.address[station]}/{plan.network_prefix(station)}",
+        "seed": plan.scenario.seed,
+        "name": station,
+        "epoch_ns": epoch_ns,
+        "duration_s": plan.end_s,
+        "events": str(raw / f"events-{protocol}-{station}.jsonl"),
+        "counters": str(raw / f"routing-{station}.jsonl"),
+        "resident": plan.scenario.network.routing == "kernel",
+    }
+
+
 def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     """Return the command of ``station``'s daemon, with its part in Split-TCP."""
     raw = out / "raw"
     given = DsrFile(
-        interface=plan.interface[station],
-        address=f"{plan.address[station]}/{plan.network_prefix(station)}",
+        **_station(plan, station, out, epoch_ns),
         tun=DSR_INTERFACE,
         elfn=station in plan.standing_by,
-        seed=plan.scenario.seed,
-        name=station,
-        epoch_ns=epoch_ns,
-        duration_s=plan.end_s,
-        events=str(raw / f"events-dsr-{station}.jsonl"),
-        counters=str(raw / f"routing-{station}.jsonl"),
         connection=plan.split_connections,
         split_table=str(raw / f"split-{station}.jsonl"),
         split_interval_s=plan.scenario.measure.interval_s,
-        resident=plan.scenario.network.routing == "kernel",
         settings=DsrSettings.model_validate(plan.scenario.routing.settings),
     )
     document = documents.write(raw / f"dsr-{station}.json", given.document())
     return [program("hoplab-dsr"), str(document)]
 
 
-def aodv_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
-    """Return the command of ``station``'s daemon."""
-    raw = out / "raw"
-    given = AodvFile(
-        interface=plan.interface[station],
-        address=f"{plan.address[station]}/{plan.network_prefix(station)}",
-        seed=plan.scenario.seed,
-        name=station,
-        epoch_ns=epoch_ns,
-        duration_s=plan.end_s,
-        events=str(raw / f"events-aodv-{station}.jsonl"),
-        counters=str(raw / f"routing-{station}.jsonl"),
-        resident=plan.scenario.network.routing == "kernel",
-        settings=AodvSettings.model_validate(plan.scenario.routing.settings),
+def router_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
+    """Return the command of ``station``'s daemon of a protocol whose routes the kernel has."""
+    protocol = plan.scenario.routing.protocol
+    given = ROUTERS[protocol](
+        **_station(plan, station, out, epoch_ns),
+        settings=settings_of(protocol).model_validate(plan.scenario.routing.settings),
     )
-    document = documents.write(raw / f"aodv-{station}.json", given.document())
-    return [program("hoplab-aodv"), str(document)]
+    document = documents.write(out / "raw" / f"{protocol}-{station}.json", given.document())
+    return [program(f"hoplab-{protocol}"), str(document)]
 
 
 def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:

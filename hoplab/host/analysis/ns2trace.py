@@ -21,6 +21,8 @@ import pyarrow as pa
 from hoplab.host.analysis.trace import fields, not_of_run
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
+from hoplab.model.keys.routers import ROUTERS
+from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.network.plan import Plan, plan
 
 BATCH = 8192
@@ -30,8 +32,10 @@ DEFAULT_TTL = 64
 OVERHEAD_BYTES = 24 + 8 + 4
 """Octets of a frame around its packet: MAC header, LLC and SNAP, FCS (IEEE 802.11-2020 9.2)."""
 EVERYBODY = -1
-PROTOCOLS = {"tcp": 6, "udp": 17, "batman": 17, "babel": 17, "icmp": 1, "dsr": 48, "aodv": 17}
-TYPES = {"udp": "cbr", "dsr": "DSR", "aodv": "AODV", "arp": "ARP", "icmp": "icmp", "other": "other"}
+PROTOCOLS = {"tcp": 6, "udp": 17, "batman": 17, "babel": 17, "icmp": 1, "dsr": 48}
+PROTOCOLS |= dict.fromkeys(ROUTERS, 17)
+TYPES = {"udp": "cbr", "dsr": "DSR", "arp": "ARP", "icmp": "icmp", "other": "other"}
+TYPES |= {name: name.upper() for name in ROUTERS}
 """ns-2's names for packets of a protocol; others are a "message"."""
 CONTROL = {"rts": "RTS", "cts": "CTS", "ack": "ACK", "beacon": "BCN"}
 OF_ROUTING = {
@@ -51,7 +55,7 @@ OF_ROUTING = {
     "not-for-us": "OUT",
     "rebooting": "NRTE",
 }
-"""ns-2's reasons (trace/cmu-trace.h) for those of `hoplab-dsr` and `hoplab-aodv`."""
+"""ns-2's reasons (trace/cmu-trace.h) for those of Hoplab's routing daemons."""
 OF_RADIO = {
     "queue-full": ("IFQ", "IFQ"),
     "retry-limit": ("MAC", "RET"),
@@ -385,7 +389,7 @@ class _Trace:
 
     def _dropped(self, row: tuple[Any, ...]) -> Iterator[str]:
         t_s, station, source, kind, detail = row
-        if kind != "drop" or source not in ("dsr", "aodv", "medium"):
+        if kind != "drop" or source not in (*SETTINGS_OF, "medium"):
             return
         told = fields(detail)
         if source != "medium":

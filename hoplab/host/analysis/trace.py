@@ -15,6 +15,7 @@ from typing import Any
 
 from hoplab.host.results.reader import Results
 from hoplab.model.errors import ResultsError
+from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.network.plan import Conversation, plan
 
 ORDER = {"D": 0, "standby": 1, "resume": 2, "probe": 3, "r": 4, "s": 5}
@@ -98,7 +99,7 @@ def fields(detail: str) -> dict[str, str]:
 
 def _drops(flow: Conversation, row: dict[str, Any], first: int | None) -> Iterator[Line]:
     ports = f"{flow.client_port}>{flow.server_port}"
-    if row["source"] not in ("dsr", "aodv") or row["kind"] != "drop":
+    if row["source"] not in SETTINGS_OF or row["kind"] != "drop":
         return
     told = fields(row["detail"])
     if told.get("src") == flow.source_address and told.get("ports") == ports:

@@ -50,17 +50,18 @@ RECIPE = ("addition.py", "archive.py", "cpio.py", "root.py")
 INIT = "hoplab-init"
 """The first process of a guest."""
 DAEMONS = (
-    *("hoplab-medium", "hoplab-dsr", "hoplab-aodv", "hoplab-split", "hoplab-traffic"),
+    *("hoplab-medium", "hoplab-dsr", "hoplab-aodv", "hoplab-olsr", "hoplab-dsdv"),
+    *("hoplab-split", "hoplab-traffic"),
     *(INIT, "libhoplab_waiting_select.so"),
 )
 ENGINE = "hoplab-engine.o"
-"""The medium, DSR and AODV. The kernel's build expects it two folders above its own."""
+"""The medium and the routing daemons. The kernel's build expects it two folders above its own."""
 ENGINE_LAYOUT = KERNEL_BUILD.with_name("engine.lds")
 LINKED = (
     *("abi", "base", "wire", "linux", "records", "document", "medium-core", "channel"),
     "medium-kernel",
     *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "split-core", "split", "station"),
-    *("routing-core", "aodv-core", "aodv", "dsr-kernel"),
+    *("routing-core", "aodv-core", "olsr-core", "dsdv-core", "router", "dsr-kernel"),
 )
 """Crates that are linked into the kernel."""
 KEPT = 8

@@ -6,6 +6,7 @@ from __future__ import annotations
 from hoplab.model.checks.names import known
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import AnyFlow, PingFlow, Resolved, TcpFlow, UdpFlow
+from hoplab.model.keys.routers import ROUTERS
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import STAMP_BYTES, Split
 from hoplab.model.network.reach import narrowest_mtu, neighbours, next_hops, path
@@ -55,8 +56,8 @@ def check_flows(scenario: Resolved) -> None:
                 "or packets"
             )
         _segment_size(scenario, flow, i)
-        if scenario.routing.protocol == "aodv":
-            _over_aodv(scenario, flow, i)
+        if scenario.routing.protocol in ROUTERS:
+            _by_tables(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)
 
@@ -105,16 +106,17 @@ def _split(
         )
 
 
-def _over_aodv(scenario: Resolved, flow: AnyFlow, i: int) -> None:
+def _by_tables(scenario: Resolved, flow: AnyFlow, i: int) -> None:
     """Refuse what needs DSR's source routes or its Route Errors."""
+    name = scenario.routing.protocol.upper()
     if flow.split:
         raise ScenarioError(
-            f"flow.{i}.split: a source does not know the stations of AODV's routes; use "
+            f"flow.{i}.split: a source does not know the stations of {name}'s routes; use "
             "routing.protocol dsr, or set split = false"
         )
     if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
         raise ScenarioError(
-            f"flow.{i}.elfn: a Route Error of AODV names no segment, which ELFN needs; use "
+            f"flow.{i}.elfn: no message of {name} names a lost segment, which ELFN needs; use "
             "routing.protocol dsr, or set elfn = false"
         )
 

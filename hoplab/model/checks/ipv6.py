@@ -10,7 +10,13 @@ from hoplab.model.keys.scenario import Flow
 from hoplab.model.network.reach import narrowest_mtu
 
 IP_UDP_HEADERS_BYTES = 48
-OF_IPV4 = {"dsr": "DSR (RFC 4728)", "aodv": "AODV (RFC 3561)", "batmand": "batmand"}
+OF_IPV4 = {
+    "dsr": "DSR (RFC 4728)",
+    "aodv": "AODV (RFC 3561)",
+    "olsr": "OLSR",
+    "dsdv": "DSDV",
+    "batmand": "batmand",
+}
 """Routing protocols without routes of IPv6."""
 
 

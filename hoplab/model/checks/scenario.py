@@ -6,6 +6,7 @@ A scenario that is accepted here runs, and every key of it acts.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 from hoplab.model.checks.categories import check_categories
@@ -19,6 +20,7 @@ from hoplab.model.checks.radio import check_agreements, check_radio_of_run
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.routers import ROUTERS
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import Split
 from hoplab.model.keys.stations import MAX_STATIONS
@@ -136,7 +138,7 @@ def _network(scenario: Resolved) -> None:
         if scenario.routing.protocol not in ("own", *SETTINGS_OF):
             raise ScenarioError(
                 f"routing.protocol: {scenario.routing.protocol!r}, but network.built_by is "
-                '"script"; one of: "own", "dsr", "aodv"'
+                f'"script"; one of: {", ".join(map(json.dumps, ("own", *SETTINGS_OF)))}'
             )
         return
     for station in scenario.station:
@@ -163,7 +165,7 @@ def _links(scenario: Resolved) -> None:
 
 def _routing(scenario: Resolved) -> None:
     protocol = scenario.routing.protocol
-    foreign = ("batmand", "babeld", "aodv", *(() if scenario.is_found else ("own",)))
+    foreign = ("batmand", "babeld", *ROUTERS, *(() if scenario.is_found else ("own",)))
     each = (scenario.tcp, *(one.tcp for one in scenario.station if one.tcp is not None))
     if any(tcp.delayed_ack is False for tcp in each) and protocol in foreign:
         raise ScenarioError(
@@ -276,7 +278,7 @@ def _measure(scenario: Resolved) -> None:
 
 def _interfaces(scenario: Resolved) -> dict[str, list[str]]:
     """Return the interfaces that each station will have."""
-    by_protocol = {"dsr": ["dsr0"], "aodv": ["aodv0"], "batman-adv": ["bat0"]}
+    by_protocol = {name: [f"{name}0"] for name in SETTINGS_OF} | {"batman-adv": ["bat0"]}
     virtual = by_protocol.get(scenario.routing.protocol, [])
     planned = plan(scenario)
     return {

@@ -7,12 +7,10 @@ The defaults are the RFC's. A constant that §10 computes from others has no def
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from hoplab.model.keys.declare import Integer, Switch, Table, Text, Time, Wait, key
-from hoplab.model.keys.dsr import Network
-from hoplab.model.keys.measure import Seeded
-from hoplab.model.keys.split import Started
+from hoplab.model.keys.declare import Integer, Switch, Text, Time, Wait, key
+from hoplab.model.keys.router import RouterFile, RouterSettings, control, tun
 
 DELETE_PERIOD_K = 5
 """K of DELETE_PERIOD (RFC 3561 §10)."""
@@ -22,7 +20,7 @@ QUEUEING_S = 0.01
 """By which NEXT_HOP_WAIT exceeds NODE_TRAVERSAL_TIME (§10)."""
 
 
-class AodvSettings(Table):
+class AodvSettings(RouterSettings):
     """`settings` of `[routing]` where `protocol` is aodv. Clauses are those of RFC 3561."""
 
     # RFC 3561 §10
@@ -121,21 +119,14 @@ class AodvSettings(Table):
     request_table_size: Integer = key(
         4096, "requests that a station remembers", ge=16, le=1_000_000
     )
-    resolution: Literal["learned", "arp"] = key(
-        "learned",
-        "the kernel learns neighbours' link-layer addresses from AODV's messages, or by ARP alone",
-    )
-    neighbour_timeout_s: Wait = key(
-        55.0, "silence after which a neighbour is new to mac80211; Linux's is 60 s", unit="s"
-    )
 
-    def completed(self) -> AodvSettings:
-        """Return the settings with the constants that §10 computes from others."""
+    def computed(self) -> dict[str, Any]:
+        """Return the constants that §10 computes from others."""
         traversal_s = self.net_traversal_time_s
         if traversal_s is None:
             traversal_s = 2 * self.node_traversal_time_s * self.net_diameter
         longest_s = max(self.active_route_timeout_s, self.hello_interval_s)
-        computed: dict[str, Any] = {
+        return {
             "net_traversal_time_s": traversal_s,
             "path_discovery_time_s": 2 * traversal_s,
             "blacklist_timeout_s": self.rreq_retries * traversal_s,
@@ -144,26 +135,11 @@ class AodvSettings(Table):
             "my_route_timeout_s": 2 * self.active_route_timeout_s,
             "next_hop_wait_s": self.node_traversal_time_s + QUEUEING_S,
         }
-        given = {name: value for name, value in self if value is not None}
-        return AodvSettings.model_construct(**{**computed, **given})
 
 
-class AodvFile(Started, Seeded):
+class AodvFile(RouterFile):
     """What `hoplab-aodv` is to do at one station, as `hoplab aodv` reads it."""
 
-    interface: Text = key(..., "wireless interface", min_length=1)
-    address: Network = key(..., "of the station, with its network's length: 10.0.0.1/24")
-    counters: Text | None = key(None, "file: the counters, once, at the end")
-    control: Text = key("@hoplab-aodv", "control socket; @ begins an abstract name")
-    tun: Text = key("aodv0", "TUN interface for packets without a route", min_length=1)
-    resident: Switch = key(
-        True, "run in the guest's kernel, if that offers it (virtual time); `false`: as a process"
-    )
+    control: Text = control("aodv")
+    tun: Text = tun("aodv")
     settings: AodvSettings = key(AodvSettings(), "the protocol's settings")
-
-    def document(self) -> dict[str, Any]:
-        """The daemon's document."""
-        address, _, prefix = self.address.partition("/")
-        whole = self.model_copy(update={"settings": self.settings.completed()})
-        made = super(AodvFile, whole).document()
-        return {**made, "address": address, "prefix": int(prefix)}

@@ -14,7 +14,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator, ValidationError, model_validator
 
-from hoplab.model.keys.aodv import AodvSettings
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.branch import Branch
 from hoplab.model.keys.cells import MAX_CELLS, Cell
@@ -26,6 +25,7 @@ from hoplab.model.keys.measure import Measure, Seeded
 from hoplab.model.keys.program import MAX_PROGRAMS, Additions, Program
 from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.radio import RATES_MBPS, Energy, Nic, Radio
+from hoplab.model.keys.routers import ROUTERS, settings_of
 from hoplab.model.keys.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.keys.split import Split
 from hoplab.model.keys.stations import Network, Station, Topology
@@ -33,7 +33,6 @@ from hoplab.model.keys.traffic import MAX_FLOWS, Flow, Tcp
 
 __all__ = [
     "RATES_MBPS",
-    "AodvSettings",
     "DsrSettings",
     "Energy",
     "Event",
@@ -74,10 +73,15 @@ Setting = Annotated[
 ]
 
 
-ProtocolName = Literal["static", "batmand", "babeld", "batman-adv", "hwmp", "dsr", "aodv"]
+ProtocolName = Literal[
+    "static", "batmand", "babeld", "batman-adv", "hwmp", "dsr", "aodv", "olsr", "dsdv"
+]
 RoutingName = Literal[ProtocolName, "own"]
 """A protocol's name, or "own" for the user's: a program, or a script's network's."""
-SETTINGS_OF: dict[str, type[Table]] = {"dsr": DsrSettings, "aodv": AodvSettings}
+SETTINGS_OF: dict[str, type[Table]] = {
+    "dsr": DsrSettings,
+    **{name: settings_of(name) for name in ROUTERS},
+}
 """The settings of Hoplab's own protocols."""
 
 
@@ -95,7 +99,7 @@ class Routing(Table):
         None, "`monarch`: DSR as in ns-2.35 (`docs/dsr.md`); `settings` override it"
     )
     settings: dict[str, Setting] = key(
-        {}, "DSR's or AODV's, or options of batmand or babeld: `{ h = 2 }`"
+        {}, "of Hoplab's protocol (its page), or options of batmand or babeld: `{ h = 2 }`"
     )
 
     @model_validator(mode="after")
@@ -137,9 +141,9 @@ class Scenario(Seeded):
     duration_s: Number = key(60.0, "measured time", unit="s", gt=0, le=MAX_DURATION_S)
     warm_up_s: Number | None = key(
         None,
-        "before time 0, for network and routing; default 20 (`batmand`, `babeld`, `own`), 40 "
-        "(`batman-adv`), 10 (`hwmp`, mesh backbones), 4 + 0.5 a client (`[[cell]]`), else "
-        "0",
+        "before time 0, for network and routing; default 20 (`batmand`, `babeld`, `dsdv`, `own`), "
+        "30 (`olsr`), 40 (`batman-adv`), 10 (`hwmp`, mesh backbones), 4 + 0.5 a client "
+        "(`[[cell]]`), else 0",
         unit="s",
         ge=0,
         le=3600,

@@ -62,6 +62,8 @@ WARM_UP_S = {
     "static": 0.0,
     "dsr": 0.0,
     "aodv": 0.0,
+    "olsr": 30.0,
+    "dsdv": 20.0,
     "batmand": 20.0,
     "babeld": 20.0,
     "batman-adv": 40.0,

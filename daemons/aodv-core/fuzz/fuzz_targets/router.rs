@@ -3,7 +3,7 @@
 //! bounds, no deadline in the past after a timeout.
 #![no_main]
 
-use hoplab_aodv_core::{Aodv, Duration, Hop, Instant, Mac, Settings, Stream};
+use hoplab_aodv_core::{Aodv, Duration, Hop, Instant, Mac, Protocol, Settings, Stream};
 use hoplab_wire::ipv4::Header;
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;

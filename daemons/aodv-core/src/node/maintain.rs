@@ -15,8 +15,8 @@ use hoplab_wire::{ipv4, udp, Mac, PROTOCOL_UDP};
 
 impl Aodv {
     /// The link layer could not deliver this IP packet to the neighbour (§6.10).
-    pub fn handle_failure(&mut self, now: Instant, to: Mac, packet: &[u8]) {
-        let Some(neighbour) = self.neighbours.address(to) else {
+    pub(super) fn failed(&mut self, now: Instant, to: Mac, packet: &[u8]) {
+        let Some(neighbour) = self.outbox.neighbours().address(to) else {
             return;
         };
         let Some(view) = ipv4::View::new(packet) else {

@@ -8,58 +8,18 @@ mod receive;
 use crate::event::{DropCause, Event};
 use crate::message::Message;
 use crate::settings::Settings;
-use crate::table::{Offer, Table, Taken};
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::table::{Offer, Route, State, Table, Taken};
+use crate::{Output, PORT};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use discover::Discovery;
 use hoplab_base::{Duration, Instant, Stream};
-use hoplab_routing_core::{icmp, Neighbours, RateLimit, Recent, Sequence, Summary, Waiting};
+use hoplab_routing_core::{icmp, Hop, Joined, Outbox, Protocol, RateLimit, Recent};
+use hoplab_routing_core::{Resolution, Sequence, Summary, Waiting, MOST_NEIGHBOURS};
 use hoplab_wire::{ipv4, Mac};
-
-/// Most neighbours that a station remembers.
-const MOST_NEIGHBOURS: usize = 1024;
-/// Most messages and packets that wait for their time. A flood fills no more.
-const MOST_DELAYED: usize = 1024;
-/// mac80211 takes frames for a new IBSS neighbour about so long after its first frame.
-const SETTLING: Duration = Duration::from_millis(1);
-
-/// A neighbour to which something goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hop {
-    pub address: Ipv4Addr,
-    pub mac: Mac,
-}
-
-/// What the driver has to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// An IP packet for the local stack.
-    Deliver(Vec<u8>),
-    /// A message to a neighbour, or to all.
-    Send {
-        to: Option<Hop>,
-        ttl: u8,
-        message: Vec<u8>,
-    },
-    /// An IP packet that waited for its route.
-    Forward {
-        to: Hop,
-        packet: Vec<u8>,
-    },
-    /// The kernel's packets for the destination go to this neighbour from now on.
-    Install {
-        destination: Ipv4Addr,
-        next_hop: Ipv4Addr,
-    },
-    /// The kernel's packets for the destination come to the driver from now on.
-    Remove {
-        destination: Ipv4Addr,
-    },
-    /// This is the neighbour's link-layer address.
-    Neighbour(Hop),
-    Event(Event),
-}
 
 hoplab_base::counters! {
     /// Counters since the start.
@@ -80,22 +40,10 @@ hoplab_base::counters! {
         link_failures,
         repairs_tried,
         repairs_done,
-        /// Frames handed to the link that carry AODV's messages, each hop counted.
-        routing_frames,
     }
 }
 
-/// One station running AODV.
-///
-/// The driver feeds input through the `handle_` functions with a time that never goes back. After
-/// each it drains [`poll_output`](Aodv::poll_output) until `None`. Then it waits for input or for
-/// [`next_deadline`](Aodv::next_deadline), whichever comes first. The same inputs, times and stream
-/// give the same outputs.
-///
-/// The kernel forwards what has a route. The driver hands packets without one to
-/// [`handle_packet`](Aodv::handle_packet), and tells of each passing packet by
-/// [`handle_received`](Aodv::handle_received) and [`handle_sent`](Aodv::handle_sent), which keep its
-/// route alive.
+/// One station running AODV. Passing packets keep their routes alive.
 pub struct Aodv {
     settings: Settings,
     own: Ipv4Addr,
@@ -103,7 +51,7 @@ pub struct Aodv {
     sequence: Sequence,
     request_id: u32,
     table: Table,
-    neighbours: Neighbours,
+    outbox: Outbox<Event>,
     /// Originator and identifier of requests that were handled (§6.5).
     handled: Recent<(Ipv4Addr, u32)>,
     /// Neighbours that did not get a reply (§6.8).
@@ -116,20 +64,22 @@ pub struct Aodv {
     discoveries: BTreeMap<Ipv4Addr, Discovery>,
     requests: RateLimit,
     errors: RateLimit,
-    /// What waits for its time, in its order.
-    delayed: BTreeMap<(Instant, u64), Output>,
-    next_delayed: u64,
     next_hello: Instant,
     last_broadcast: Instant,
     /// The end of the wait after a reboot (§6.13).
     silent_until: Instant,
-    outputs: VecDeque<Output>,
     stats: Stats,
 }
 
-impl Aodv {
-    /// A station that starts at `now`, and draws from its own stream `random`.
-    pub fn new(now: Instant, own: Ipv4Addr, settings: Settings, random: Stream) -> Self {
+impl Protocol for Aodv {
+    const NAME: &'static str = "aodv";
+    const TITLE: &'static str = "Ad hoc On-Demand Distance Vector routing (RFC 3561)";
+    const PORT: u16 = PORT;
+    const FOLLOWS_TRAFFIC: bool = true;
+    type Settings = Settings;
+    type Event = Event;
+
+    fn new(now: Instant, own: Ipv4Addr, settings: Settings, random: Stream) -> Self {
         let s = &settings;
         let silent_until = match s.after_reboot {
             true => now + s.delete_period_ns,
@@ -141,7 +91,7 @@ impl Aodv {
             sequence: Sequence(0),
             request_id: 0,
             table: Table::new(s.route_table_size),
-            neighbours: Neighbours::new(MOST_NEIGHBOURS, s.neighbour_timeout_ns, SETTLING),
+            outbox: Outbox::new(s.neighbour_timeout_ns),
             handled: Recent::new(s.request_table_size),
             blacklist: Recent::new(MOST_NEIGHBOURS),
             unacknowledged: BTreeMap::new(),
@@ -150,20 +100,15 @@ impl Aodv {
             discoveries: BTreeMap::new(),
             requests: RateLimit::per_second(s.rreq_ratelimit),
             errors: RateLimit::per_second(s.rerr_ratelimit),
-            delayed: BTreeMap::new(),
-            next_delayed: 0,
             next_hello: now + s.hello_interval_ns,
             last_broadcast: Instant::ZERO,
             silent_until,
-            outputs: VecDeque::new(),
             stats: Stats::default(),
             settings,
         }
     }
 
-    /// The kernel had no route for this IP packet, of the local stack or of another station. The
-    /// kernel has counted its TTL down.
-    pub fn handle_packet(&mut self, now: Instant, packet: Vec<u8>) {
+    fn handle_packet(&mut self, now: Instant, packet: Vec<u8>) {
         self.stats.caught += 1;
         let Some(view) = ipv4::View::new(&packet) else {
             return self.drop(DropCause::Malformed, &packet);
@@ -176,6 +121,132 @@ impl Aodv {
         self.route(now, source, destination, packet);
     }
 
+    fn handle_message(&mut self, now: Instant, from: Hop, ttl: u8, bytes: &[u8]) {
+        if from.address == self.own || from.address.is_unspecified() || from.mac.is_group() {
+            return;
+        }
+        let Ok(message) = Message::parse(bytes) else {
+            self.stats.dropped += 1;
+            let (cause, packet) = (DropCause::Malformed, None);
+            return self.tell(Event::Drop { cause, packet });
+        };
+        self.outbox.heard(now, from);
+        let from = from.address;
+        match message {
+            Message::Request(request) => self.handle_request(now, from, ttl, request),
+            Message::Reply(reply) if reply.is_hello() => self.handle_hello(now, from, &reply),
+            Message::Reply(reply) => self.handle_reply(now, from, reply),
+            Message::Error(error) => self.handle_error(now, from, &error),
+            Message::ReplyAck => drop(self.unacknowledged.remove(&from)),
+        }
+    }
+
+    fn handle_received(&mut self, now: Instant, from: Mac, source: Ipv4Addr, to: Ipv4Addr) {
+        self.outbox.seen(now, from);
+        let until = now + self.settings.active_route_timeout_ns;
+        // Routes are taken to be symmetric, so the way back lives as well (§6.2).
+        self.table.used(source, until);
+        if let Some(previous) = self.outbox.neighbours().address(from) {
+            self.table.used(previous, until);
+        }
+        // The way on lives by acknowledgements. Where the link layer reports none, sending must do.
+        if !self.settings.link_layer_feedback {
+            self.keep_alive(to, until);
+        }
+    }
+
+    fn handle_sent(&mut self, now: Instant, to: Mac, destination: Ipv4Addr) {
+        self.outbox.seen(now, to);
+        self.keep_alive(destination, now + self.settings.active_route_timeout_ns);
+    }
+
+    fn handle_failure(&mut self, now: Instant, to: Mac, packet: &[u8]) {
+        self.failed(now, to, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.outbox.release(now);
+        for packet in self.waiting.expired(now) {
+            self.unreachable(DropCause::SendBufferTimeout, &packet);
+        }
+        while let Some((destination, valid)) = self.table.expired(now) {
+            if valid {
+                self.invalidate(now, destination, None);
+            }
+        }
+        self.discoveries_due(now);
+        self.silent_neighbours(now);
+        self.hello(now);
+        self.outbox.release(now);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        [
+            self.outbox.next_deadline(),
+            self.waiting.next_deadline(),
+            self.table.next_deadline(),
+            self.discoveries.values().map(|d| d.due).min(),
+            self.unacknowledged.values().min().copied(),
+            self.hellos.values().min().copied(),
+            self.settings.hello.then_some(self.next_hello),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outbox.poll()
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn resolution(settings: &Settings) -> Resolution {
+        settings.resolution
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.stats.counters();
+        all.push(("routing_frames", self.outbox.frames()));
+        all
+    }
+
+    /// Destination, state, hops, next hop, sequence number, seconds left, precursors.
+    fn routes(&self, now: Instant) -> String {
+        self.table.all().map(|one| line(now, one)).collect()
+    }
+
+    fn flush(&mut self, now: Instant) {
+        let valid = self.table.all().filter(|(_, route)| route.is_valid());
+        let valid: Vec<_> = valid.map(|(to, _)| to).collect();
+        for destination in valid {
+            self.invalidate(now, destination, None);
+        }
+    }
+}
+
+fn line(now: Instant, (to, route): (Ipv4Addr, &Route)) -> String {
+    let state = match route.state {
+        State::Valid => "valid",
+        State::Invalid => "invalid",
+        State::Repairing => "repairing",
+    };
+    let number = route
+        .sequence
+        .map_or_else(|| "-".into(), |s| s.0.to_string());
+    let precursors: Vec<_> = route.precursors.iter().copied().collect();
+    format!(
+        "{to} {state} hops={} via={} sequence={number} left_s={:.3} precursors={}\n",
+        route.hops,
+        route.next_hop,
+        route.until.since(now).as_secs_f64(),
+        Joined(&precursors, ',')
+    )
+}
+
+impl Aodv {
     /// Sends a packet on by its route, or lets it wait for one.
     fn route(&mut self, now: Instant, source: Ipv4Addr, destination: Ipv4Addr, packet: Vec<u8>) {
         if let Some(next_hop) = self.table.valid(destination).map(|r| r.next_hop) {
@@ -198,59 +269,14 @@ impl Aodv {
     }
 
     fn forward(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Vec<u8>) {
-        let Some(mac) = self.neighbours.mac(next_hop) else {
-            return self.drop(DropCause::LinkBroken, &packet);
-        };
-        let to = Hop {
-            address: next_hop,
-            mac,
-        };
-        let at = now.max(self.neighbours.usable(next_hop));
-        self.later(now, at, Output::Forward { to, packet });
-    }
-
-    /// A UDP payload came from port [`PORT`](crate::PORT) of a neighbour, with this TTL.
-    pub fn handle_message(&mut self, now: Instant, from: Hop, ttl: u8, bytes: &[u8]) {
-        if from.address == self.own || from.address.is_unspecified() || from.mac.is_group() {
-            return;
+        let known = self.outbox.neighbours().mac(next_hop).is_some();
+        if let Some(packet) = self.outbox.forward(now, next_hop, packet) {
+            let cause = match known {
+                true => DropCause::SendBufferFull,
+                false => DropCause::LinkBroken,
+            };
+            self.drop(cause, &packet);
         }
-        let Ok(message) = Message::parse(bytes) else {
-            self.stats.dropped += 1;
-            let (cause, packet) = (DropCause::Malformed, None);
-            return self.tell(Event::Drop { cause, packet });
-        };
-        if self.neighbours.heard(now, from.address, from.mac) {
-            self.outputs.push_back(Output::Neighbour(from));
-        }
-        let from = from.address;
-        match message {
-            Message::Request(request) => self.handle_request(now, from, ttl, request),
-            Message::Reply(reply) if reply.is_hello() => self.handle_hello(now, from, &reply),
-            Message::Reply(reply) => self.handle_reply(now, from, reply),
-            Message::Error(error) => self.handle_error(now, from, &error),
-            Message::ReplyAck => drop(self.unacknowledged.remove(&from)),
-        }
-    }
-
-    /// An IP packet came from a neighbour, for this station or to be sent on.
-    pub fn handle_received(&mut self, now: Instant, from: Mac, source: Ipv4Addr, to: Ipv4Addr) {
-        self.neighbours.seen(now, from);
-        let until = now + self.settings.active_route_timeout_ns;
-        // Routes are taken to be symmetric, so the way back lives as well (§6.2).
-        self.table.used(source, until);
-        if let Some(previous) = self.neighbours.address(from) {
-            self.table.used(previous, until);
-        }
-        // The way on lives by acknowledgements. Where the link layer reports none, sending must do.
-        if !self.settings.link_layer_feedback {
-            self.keep_alive(to, until);
-        }
-    }
-
-    /// A neighbour acknowledged a packet of this station, or one that it sent on.
-    pub fn handle_sent(&mut self, now: Instant, to: Mac, destination: Ipv4Addr) {
-        self.neighbours.seen(now, to);
-        self.keep_alive(destination, now + self.settings.active_route_timeout_ns);
     }
 
     fn keep_alive(&mut self, destination: Ipv4Addr, until: Instant) {
@@ -260,103 +286,19 @@ impl Aodv {
         }
     }
 
-    /// Time has come to `now`.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        self.release(now);
-        for packet in self.waiting.expired(now) {
-            self.unreachable(DropCause::SendBufferTimeout, &packet);
-        }
-        while let Some((destination, valid)) = self.table.expired(now) {
-            if valid {
-                self.invalidate(now, destination, None);
-            }
-        }
-        self.discoveries_due(now);
-        self.silent_neighbours(now);
-        self.hello(now);
-        self.release(now);
-    }
-
-    /// When [`handle_timeout`](Aodv::handle_timeout) must be called at the latest.
-    pub fn next_deadline(&self) -> Option<Instant> {
-        [
-            self.delayed.first_key_value().map(|((at, _), _)| *at),
-            self.waiting.next_deadline(),
-            self.table.next_deadline(),
-            self.discoveries.values().map(|d| d.due).min(),
-            self.unacknowledged.values().min().copied(),
-            self.hellos.values().min().copied(),
-            self.settings.hello.then_some(self.next_hello),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    /// The next thing to do; `None` when nothing is left.
-    pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
-    }
-
-    /// Does it at `at`, in the order of times and calls.
-    fn later(&mut self, now: Instant, at: Instant, output: Output) {
-        if at <= now {
-            return self.give(output);
-        }
-        if self.delayed.len() >= MOST_DELAYED {
-            if let Output::Forward { packet, .. } = &output {
-                self.drop(DropCause::SendBufferFull, packet);
-            }
-            return;
-        }
-        self.next_delayed += 1;
-        self.delayed.insert((at, self.next_delayed), output);
-    }
-
-    fn release(&mut self, now: Instant) {
-        while let Some(first) = self.delayed.first_entry() {
-            if first.key().0 > now {
-                break;
-            }
-            let output = first.remove();
-            self.give(output);
-        }
-    }
-
-    fn give(&mut self, output: Output) {
-        if matches!(output, Output::Send { .. }) {
-            self.stats.routing_frames += 1;
-        }
-        self.outputs.push_back(output);
-    }
-
     fn broadcast(&mut self, now: Instant, ttl: u8, message: &Message) {
         self.last_broadcast = now;
         let wait = self.random.up_to(self.settings.broadcast_jitter_ns);
         let message = message.emit();
         let to = None;
-        self.later(now, now + wait, Output::Send { to, ttl, message });
+        let output = Output::Send { to, ttl, message };
+        // Where a flood fills the queue, a message is lost as on the air.
+        drop(self.outbox.later(now, now + wait, output));
     }
 
     /// Sends a message to a neighbour; whether its address is known.
     fn unicast(&mut self, now: Instant, address: Ipv4Addr, message: &Message) -> bool {
-        let Some(mac) = self.neighbours.mac(address) else {
-            return false;
-        };
-        let at = now.max(self.neighbours.usable(address));
-        let message = message.emit();
-        let to = Some(Hop { address, mac });
-        // To the neighbour and no further.
-        self.later(
-            now,
-            at,
-            Output::Send {
-                to,
-                ttl: 1,
-                message,
-            },
-        );
-        true
+        self.outbox.unicast(now, address, message.emit())
     }
 
     /// News of a route. Packets that waited for it go, whatever it was that brought it.
@@ -367,10 +309,10 @@ impl Aodv {
         let next_hop = offer.next_hop;
         let (taken, left) = self.table.offer(destination, offer);
         if let Some(destination) = left {
-            self.outputs.push_back(Output::Remove { destination });
+            self.outbox.give(Output::Remove { destination });
         }
         if taken == Taken::Changed {
-            self.outputs.push_back(Output::Install {
+            self.outbox.give(Output::Install {
                 destination,
                 next_hop,
             });
@@ -396,11 +338,11 @@ impl Aodv {
     fn invalidate(&mut self, now: Instant, destination: Ipv4Addr, heard: Option<Sequence>) {
         let keep = self.settings.delete_period_ns;
         self.table.invalidate(now, destination, heard, keep);
-        self.outputs.push_back(Output::Remove { destination });
+        self.outbox.give(Output::Remove { destination });
     }
 
     fn tell(&mut self, event: Event) {
-        self.outputs.push_back(Output::Event(event));
+        self.outbox.tell(event);
     }
 
     fn drop(&mut self, cause: DropCause, packet: &[u8]) {
@@ -414,12 +356,8 @@ impl Aodv {
         self.drop(cause, packet);
         let mine = ipv4::View::new(packet).is_some_and(|view| view.source() == self.own);
         if let Some(message) = icmp::host_unreachable(self.own, packet).filter(|_| mine) {
-            self.outputs.push_back(Output::Deliver(message));
+            self.outbox.give(Output::Deliver(message));
         }
-    }
-
-    pub fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     pub fn stats(&self) -> &Stats {
@@ -437,14 +375,5 @@ impl Aodv {
     /// Whether packets wait here.
     pub fn holds(&self) -> bool {
         !self.waiting.is_empty()
-    }
-
-    /// Forgets all routes, whose sequence numbers stay.
-    pub fn flush(&mut self, now: Instant) {
-        let valid = self.table.all().filter(|(_, route)| route.is_valid());
-        let valid: Vec<_> = valid.map(|(to, _)| to).collect();
-        for destination in valid {
-            self.invalidate(now, destination, None);
-        }
     }
 }

@@ -164,8 +164,8 @@ impl Aodv {
 
     fn ask_for_acknowledgement(&mut self, now: Instant, reply: &mut Reply, to: Ipv4Addr) {
         reply.acknowledge = self.settings.rrep_ack;
-        if reply.acknowledge && self.neighbours.mac(to).is_some() {
-            let due = now.max(self.neighbours.usable(to)) + self.settings.next_hop_wait_ns;
+        if reply.acknowledge && self.outbox.neighbours().mac(to).is_some() {
+            let due = now.max(self.outbox.neighbours().usable(to)) + self.settings.next_hop_wait_ns;
             self.unacknowledged.entry(to).or_insert(due);
         }
     }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The document that says what the daemon is to do.
+
+use hoplab_base::{Instant, Stream};
+use serde::Deserialize;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+/// The document with the settings `S` of a protocol. `RouterFile` in `hoplab/model/keys/router.py`
+/// declares what its keys mean.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config<S> {
+    pub interface: String,
+    pub address: Ipv4Addr,
+    pub prefix: u8,
+    pub name: String,
+    pub seed: u64,
+    pub epoch_ns: Instant,
+    pub end_ns: Option<Instant>,
+    pub events: Option<PathBuf>,
+    pub counters: Option<PathBuf>,
+    pub control: String,
+    pub tun: String,
+    pub keep_privileges: bool,
+    /// Run in the kernel, where that offers it.
+    pub resident: bool,
+    pub settings: S,
+}
+
+impl<S> Config<S> {
+    /// The station's random stream, "SEED/PROTOCOL/NAME".
+    pub fn stream(&self, protocol: &str) -> Stream {
+        Stream::new(self.seed, &format!("{protocol}/{}", self.name))
+    }
+}
