@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routing daemons in the guest's kernel: the results of their processes, and their end."""
+"""The routing daemons and the ends of flows in the guest's kernel: the results of their processes,
+and their end."""
 
 from pathlib import Path
 
@@ -62,10 +63,51 @@ at_s = 8
 """
 
 
+FLOWS = """
+duration_s = 6
+topology = { kind = "chain", stations = 3 }
+[measure]
+interval_s = 0.25
+[[flow]]
+name = "transfer"
+source = "n0"
+destination = "n2"
+generator = "hoplab"
+[[flow]]
+name = "counted"
+source = "n0"
+destination = "n1"
+packets = 200
+packet_bytes = 700
+start_s = 0.5
+[[flow]]
+name = "datagrams"
+protocol = "udp"
+source = "n2"
+destination = "n0"
+rate_kbps = 100
+spacing = "random"
+[[flow]]
+name = "echoes"
+protocol = "ping"
+source = "n1"
+destination = "n2"
+interval_s = 0.3
+[[flow]]
+name = "turns"
+protocol = "rr"
+source = "n2"
+destination = "n1"
+ip = 6
+response = { kind = "exponential", mean = 2000 }
+think = { kind = "exponential", mean = 0.1 }
+"""
 BY_ROUTERS = [MOVING.replace('"dsr"', f'"{name}"').replace("elfn = true\n", "") for name in ROUTERS]
 
 
-@pytest.mark.parametrize("text", [MOVING, SPLIT, *BY_ROUTERS], ids=["moving", "split", *ROUTERS])
+@pytest.mark.parametrize(
+    "text", [MOVING, SPLIT, FLOWS, *BY_ROUTERS], ids=["moving", "split", "flows", *ROUTERS]
+)
 def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
     tables = [
         results.load(

@@ -363,7 +363,12 @@ HAND_WRITTEN: list[Case] = [
     flow('protocol = "udp"\nrate_kbps = 8\nspacing = "random"\nbuffer_bytes = 5000'),
     flow('protocol = "udp"'),
     flow('protocol = "udp"\ngenerator = "iperf"', "generator", "'iperf3'"),
-    flow('protocol = "tcp"\ngenerator = "iperf3"', "generator", '"udp"'),
+    flow('protocol = "ping"\ngenerator = "iperf3"', "generator", '"udp"'),
+    flow(
+        'protocol = "tcp"\npackets = 9\npacket_bytes = 100\ngenerator = "iperf3"',
+        "generator",
+        "remove packets or generator",
+    ),
     flow(
         'protocol = "udp"\nrate_kbps = 8\nspacing = "random"\ngenerator = "iperf3"', "not iperf3's"
     ),

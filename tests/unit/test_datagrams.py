@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """UDP flows: who sends them, and their rows over time."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hoplab.guest.traffic import datagrams as told
 from hoplab.host.results import arrow, connections, datagrams, flows
 from hoplab.host.results.datagrams import Arrival
-from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.scenario import Scenario
-from hoplab.model.network.plan import Conversation, plan
+from hoplab.model.network.plan import plan
 from hoplab.model.resolve.file import parse
 from hoplab.model.resolve.resolve import resolve
 from hoplab.show.live.course import Course
@@ -24,63 +21,6 @@ ENDS = {"source": "n0", "destination": "n1", "protocol": "udp"}
 def resolved(**flow: Any) -> Scenario:
     document = {"duration_s": 10, "topology": {"kind": "pair"}, "flow": [{**ENDS, **flow}]}
     return resolve(parse(document, "test"))
-
-
-def conversation(**flow: Any) -> Conversation:
-    return plan(resolved(**flow)).conversations[0]
-
-
-def test_iperf3_sends_only_where_it_is_named() -> None:
-    assert not conversation(rate_kbps=10).is_iperf3
-    assert conversation(rate_kbps=10, generator="iperf3").is_iperf3
-    assert not conversation(rate_kbps=10, packets=5, packet_bytes=100).is_iperf3
-    with pytest.raises(ScenarioError, match=r"generator counts only where protocol is \"udp\""):
-        resolved(protocol="tcp", generator="iperf3")
-
-
-def _document(command: list[str]) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(Path(command[1]).read_text(encoding="utf-8"))
-    return document
-
-
-@pytest.fixture
-def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(told, "program", lambda name: name)
-    (tmp_path / "raw").mkdir()
-    return tmp_path
-
-
-def test_a_sender_is_told_final_values(out: Path) -> None:
-    flow = conversation(rate_kbps=64, dscp=46, packets=9, packet_bytes=160, buffer_bytes=8192)
-    assert _document(told.sender(flow, out)) == {
-        "udp_send": {
-            "own": "10.0.0.1:20001",
-            "to": "10.0.0.2:5201",
-            "traffic_class": 184,
-            "buffer_bytes": 8192,
-            "packet_bytes": 160,
-            "packets": 9,
-            "rate_bps": 64_000.0,
-            "seed": None,
-        }
-    }
-    flow = conversation(rate_kbps=64, spacing="random")
-    assert _document(told.sender(flow, out))["udp_send"]["seed"] == flow.seed
-    assert _document(told.sender(conversation(), out))["udp_send"]["rate_bps"] is None
-
-
-def test_a_receiver_is_told_when_rows_are_due(out: Path) -> None:
-    flow = conversation(rate_kbps=64, start_s=1.5, stop_s=4, ip=6)
-    command = told.receiver(flow, out, epoch_ns=7_000_000_000, interval_s=0.1)
-    assert _document(command)["udp_receive"] == {
-        "own": f"[{flow.destination_address}]:5201",
-        "flow": "flow0",
-        "table": str(out / "raw" / "udp-flow0.jsonl"),
-        "epoch_ns": 7_000_000_000,
-        "begin_ns": 8_500_000_000,
-        "end_ns": 11_000_000_000,
-        "interval_ns": 100_000_000,
-    }
 
 
 def test_percentiles_are_nearest_ranks() -> None:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Echoes and transactions: what is asked of them, how their sizes are drawn, what they come to."""
+"""Echoes and transactions: what is asked of them, and what they come to."""
 
-from itertools import islice
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from hoplab.guest.traffic import exchanges
 from hoplab.host.results import arrow, connections, digests
 from hoplab.host.results.flows import Course, rows
 from hoplab.model.errors import ScenarioError
@@ -57,34 +54,6 @@ def test_what_contradicts_itself_is_named(flow: dict[str, Any], words: str) -> N
     with pytest.raises(ScenarioError) as error:
         resolved(**flow)
     assert words in str(error.value)
-
-
-def drawn(count: int = 40_000, **draw: Any) -> list[float]:
-    return list(islice(exchanges.drawn(draw, "7/think"), count))
-
-
-def test_numbers_are_of_their_distribution() -> None:
-    """Within three standard deviations of the mean of so many."""
-    assert set(drawn(kind="fixed", mean=3.0)) == {3.0}
-    uniform = drawn(kind="uniform", low=2.0, high=6.0)
-    assert 2 <= min(uniform) < max(uniform) <= 6
-    assert fmean(uniform) == pytest.approx(4, abs=3 * 4 / 12**0.5 / 200)
-    assert fmean(drawn(kind="exponential", mean=5.0)) == pytest.approx(5, abs=3 * 5 / 200)
-    pareto = drawn(kind="pareto", mean=3.0, shape=3.0)
-    # Its least value is (shape - 1) / shape of the mean, its median 2 ** (1 / shape) of that.
-    assert min(pareto) == pytest.approx(2, abs=1e-3)
-    assert median(pareto) == pytest.approx(2 * 2 ** (1 / 3), rel=0.01)
-    assert fmean(pareto) == pytest.approx(3, abs=3 * 3**0.5 / 200)
-    assert max(drawn(kind="pareto", mean=3.0, shape=1.1, high=50.0)) == 50
-
-
-def test_both_ends_draw_the_same_sizes_and_seeds_others() -> None:
-    settings = {"seed": 5, "request": {"kind": "exponential", "mean": 2.0}, "response": None}
-    once = list(islice(exchanges.sizes(settings, "request"), 100))
-    assert once == list(islice(exchanges.sizes(settings, "request"), 100))
-    assert min(once) == 1
-    other = {**settings, "seed": 6}
-    assert once != list(islice(exchanges.sizes(other, "request"), 100))
 
 
 def exchanged(*times: float | None) -> list[dict[str, Any]]:

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package's layers: a folder imports only from those that stand above it in the table."""
 
+import tomllib
+
+import pytest
+
 from hoplab.front.pages import layers
+from hoplab.model.resources import PROJECT
 
 MOST_LEVELS = 11
 """Five of them are of `model`."""
@@ -21,3 +26,11 @@ def test_imports_go_one_way_over_few_levels() -> None:
 def test_the_page_shows_the_table() -> None:
     written = layers.PAGE.read_text(encoding="utf-8")
     assert written == layers.page(written), "python -m hoplab.front.pages.layers"
+
+
+@pytest.mark.parametrize(("crate", "below"), [("base", []), ("medium-core", ["hoplab-base"])])
+def test_the_channels_engine_stands_alone(crate: str, below: list[str]) -> None:
+    """Nothing of the lab is under it, so it can be taken by itself (its README)."""
+    text = (PROJECT / "daemons" / crate / "Cargo.toml").read_text(encoding="utf-8")
+    used = tomllib.loads(text)["dependencies"]
+    assert [name for name in used if name.startswith("hoplab-")] == below

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from hoplab.guest.lab import job
-from hoplab.guest.traffic import exchanges
 from hoplab.host.runs import collect
 from hoplab.many.sweep import place
 from hoplab.model import reading, writing
@@ -116,15 +115,6 @@ def test_what_a_pipe_replaced_can_be_finished(killed: Path) -> None:
     assert collect.finish(killed).state == "complete"
 
 
-def test_rows_of_exchanges_wait_for_no_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "rows")
-    rows = exchanges.Rows(
-        {"flow": "flow0", "epoch_ns": 0, "stop_s": 1.0, "rows": str(tmp_path / "rows")}
-    )
-    with pytest.raises(SystemExit, match="rows: cannot be used: is no regular file"):
-        rows.unanswered(exchanges.Sent(1, 64, 0, 0))
-
-
 def test_a_pipe_in_the_guest_is_no_fault_of_the_labs(tmp_path: Path) -> None:
     """Other errors of the kind are, and those of files elsewhere."""
     os.mkfifo(tmp_path / "sack.jsonl")
@@ -151,6 +141,7 @@ DOORS = ("model/reading.py", "model/writing.py")
 OWN = (
     # Files of this package, of the kernel's, of the cache, and in new folders of this process.
     *("front/pages/*", "front/commands/check.py", "front/commands/completion.py"),
+    "front/catalogue.py",
     *("front/mininet/recorder.py", "front/testing/*", "host/machine/*"),
     *("host/machine/launcher/*", "host/runs/kinds.py"),
     # Copies of a kernel's tests in the cache; the user's own tree is opened by `reading`.
@@ -172,8 +163,7 @@ OWN = (
     *("guest/probes/overhead.py", "guest/probes/listeners.py", "guest/probes/connections.py"),
     "guest/routing/daemons.py",
     # A program's folder and file, and programs without this package, which have their own doors.
-    *("guest/traffic/programs.py", "guest/traffic/processor.py"),
-    *("guest/traffic/har.py", "guest/traffic/counted.py", "guest/traffic/exchanges.py"),
+    *("guest/traffic/programs.py", "guest/traffic/processor.py", "guest/traffic/har.py"),
 )
 """Modules with openings of their own, by what they open."""
 SINGLE = {"host/runs/folder.py": 3, "show/report/page.py": 1}
@@ -188,7 +178,7 @@ def _opens(call: ast.Call) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     of = function.value.id if isinstance(function.value, ast.Name) else ""
-    if of in ("reading", "writing", "webbrowser", "tarfile", "gzip"):
+    if of in ("reading", "writing", "webbrowser", "tarfile", "gzip", "copy"):
         return False
     return function.attr in (*READ, *WRITTEN, "open")
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The routing daemons as a part of the guest's kernel.
+//! The routing daemons and the ends of flows as a part of the guest's kernel.
 //!
 //! A system call of a guest's process costs two switches of the host between programs, and a relay
-//! needs two for each packet. So the kernel runs the daemon's own code within one system call of its
+//! needs two for each packet. So the kernel runs the program's own code within one system call of its
 //! process (`kernel-modules/guest/c/resident.c`). All that the code asks of Linux goes to
 //! the same system calls as before, in the same order, by a call of a function. So digests are those of
-//! the daemon in its process.
+//! the program in its process.
 
+use std::fmt::Display;
 use std::slice;
 
 use hoplab_abi::{hoplab_resident_died, rust};
 use hoplab_linux::say;
+use serde::de::DeserializeOwned;
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to its
 /// own, but not `realloc`.
@@ -18,7 +20,7 @@ use hoplab_linux::say;
 #[global_allocator]
 static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-/// Route by a daemon's name, a line, and its document, `length` octets together, until a signal comes;
+/// Run the program of a name, a line, by its document, `length` octets together, until a signal comes;
 /// whether that was without an error. Why not, is said to the process's standard error.
 ///
 /// # Safety
@@ -47,12 +49,20 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
 const _: rust::DsrRun = hoplab_dsr_run;
 
 fn run(name: &str, document: &str) -> Result<(), String> {
-    if name == hoplab_dsr::NAME {
-        let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
-        return hoplab_dsr::serve(&config).map_err(|why| why.to_string());
+    match name {
+        hoplab_dsr::NAME => serving(document, hoplab_dsr::serve),
+        hoplab_traffic::NAME => serving(document, hoplab_traffic::serve),
+        _ => match hoplab_router::serve_named(name, document) {
+            Some(served) => served.map_err(|why| why.to_string()),
+            None => Err("is no program of this kernel".into()),
+        },
     }
-    match hoplab_router::serve_named(name, document) {
-        Some(served) => served.map_err(|why| why.to_string()),
-        None => Err("is no program of this kernel".into()),
-    }
+}
+
+fn serving<Config: DeserializeOwned, Error: Display>(
+    document: &str,
+    serve: fn(&Config) -> Result<(), Error>,
+) -> Result<(), String> {
+    let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+    serve(&config).map_err(|why| why.to_string())
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every socket here is made with.
 
+use crate::error::{trying, Error};
+use socket2::SockRef;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// The result of a system call that is negative on failure.
 pub fn checked(result: impl Into<i64>) -> io::Result<i64> {
@@ -29,6 +32,10 @@ pub unsafe trait Value {}
 
 // SAFETY: an integer is plain data.
 unsafe impl Value for i32 {}
+// SAFETY: an integer is plain data.
+unsafe impl Value for u32 {}
+// SAFETY: integers without padding.
+unsafe impl Value for [u32; 8] {}
 // SAFETY: two 64-bit integers.
 unsafe impl Value for libc::timeval {}
 // SAFETY: integers and octets without padding (packet(7)).
@@ -36,11 +43,11 @@ unsafe impl Value for libc::packet_mreq {}
 // SAFETY: four 32-bit integers.
 unsafe impl Value for libc::tpacket_req {}
 
-pub fn set<T: Value>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+pub fn set<T: Value>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: pointer and length describe `value`, which is plain data.
     let result = unsafe {
         libc::setsockopt(
-            socket.as_raw_fd(),
+            socket.as_fd().as_raw_fd(),
             level,
             name,
             std::ptr::from_ref(value).cast(),
@@ -48,6 +55,20 @@ pub fn set<T: Value>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> io::
         )
     };
     checked(result).map(|_| ())
+}
+
+/// Gives packets from `own` this traffic class: IP's octet with the code point in it (RFC 2474). None
+/// leaves the kernel's.
+pub fn mark(socket: &impl AsFd, own: SocketAddr, class: Option<u8>) -> Result<(), Error> {
+    let Some(class) = class else {
+        return Ok(());
+    };
+    let socket = SockRef::from(socket);
+    let set = match own {
+        SocketAddr::V4(_) => socket.set_tos(class.into()),
+        SocketAddr::V6(_) => socket.set_tclass_v6(class.into()),
+    };
+    trying(format!("traffic class {class}"), set)
 }
 
 /// Socket addresses of the C interface.

@@ -2,6 +2,7 @@
 //! The places where a daemon waits: for others, or for a time.
 
 use crate::calls::{count, Call};
+use crate::kernel;
 use hoplab_base::{Duration, Instant};
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -85,11 +86,12 @@ pub fn sleep_until(time: Instant) {
     count(Call::Wait);
     // SAFETY: the time is a live local; nothing is written back with TIMER_ABSTIME.
     unsafe {
-        libc::clock_nanosleep(
+        libc::syscall(
+            libc::SYS_clock_nanosleep,
             libc::CLOCK_MONOTONIC,
             libc::TIMER_ABSTIME,
             &raw const time,
-            std::ptr::null_mut(),
+            std::ptr::null_mut::<libc::timespec>(),
         )
     };
 }
@@ -125,4 +127,18 @@ pub fn wait(interests: &mut [Interest<'_>], longest: Duration) -> Duration {
         return Duration::ZERO;
     }
     Duration(time.tv_sec as u64 * NS + time.tv_nsec as u64)
+}
+
+/// Waits until there is something at one of the descriptors, a signal comes or CLOCK_MONOTONIC is
+/// `due`; it may also end earlier. poll(2) ends up to a thousandth of its wait late (fs/select.c,
+/// select_estimate_accuracy), so the last part is a sleep, in which signals are not let in.
+pub fn wait_exactly(interests: &mut [Interest<'_>], due: Instant) {
+    const ASLEEP: Duration = Duration::from_millis(2);
+    const LATE: u64 = 500;
+    let rest = due.since(kernel::now());
+    if rest < ASLEEP {
+        sleep_until(due);
+    } else {
+        wait(interests, rest - Duration(rest.0 / LATE));
+    }
 }

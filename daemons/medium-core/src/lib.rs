@@ -21,6 +21,7 @@
 //! | `medium` | the agenda, effects and who observes them |
 //!
 //! With the feature `serde` what describes a channel can be read from a document.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![no_std]
 #![forbid(unsafe_code)]
 

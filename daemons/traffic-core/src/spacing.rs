@@ -102,7 +102,7 @@ impl Pace {
 }
 
 /// Seconds as nanoseconds, rounded up; negative ones as none.
-fn up(seconds: f64) -> Duration {
+pub(crate) fn up(seconds: f64) -> Duration {
     let ns = seconds * NS_PER_S;
     let whole = ns as u64;
     Duration(whole + u64::from((whole as f64) < ns))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Mersenne Twister (Matsumoto, Nishimura 1998), as Python's `random.Random(seed).random()` draws
-//! from it: runs of Hoplab's first versions repeat with the same gaps.
+//! from it: runs of Hoplab's first versions repeat with the same gaps and sizes.
+
+use alloc::vec::Vec;
+use sha2::{Digest, Sha512};
 
 const N: usize = 624;
 const M: usize = 397;
@@ -12,14 +15,30 @@ pub(crate) struct Twister {
 }
 
 impl Twister {
-    /// The generator that a whole number seeds: init_by_array of its 32-bit words, the least first.
+    /// The generator that a whole number seeds.
     pub(crate) fn new(seed: u64) -> Self {
-        let halves = [seed as u32, (seed >> 32) as u32];
-        let key = if halves[1] == 0 {
-            &halves[..1]
-        } else {
-            &halves[..]
+        let (low, high) = (seed as u32, (seed >> 32) as u32);
+        match high {
+            0 => Self::of_words(&[low]),
+            _ => Self::of_words(&[low, high]),
+        }
+    }
+
+    /// The generator that a text seeds: by the number whose octets, the highest first, are those of
+    /// the text and its SHA-512.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut octets = text.as_bytes().to_vec();
+        octets.extend_from_slice(&Sha512::digest(text));
+        let word = |part: &[u8]| {
+            part.iter()
+                .fold(0, |word, octet| word << 8 | u32::from(*octet))
         };
+        let words: Vec<u32> = octets.rchunks(4).map(word).collect();
+        Self::of_words(&words)
+    }
+
+    /// init_by_array of a number's 32-bit words, the least first.
+    fn of_words(key: &[u32]) -> Self {
         let mut words = [0u32; N];
         words[0] = 19_650_218;
         for i in 1..N {
@@ -108,5 +127,15 @@ mod tests {
                 0.8841210119433661
             )
         );
+    }
+
+    #[test]
+    fn a_text_seeds_it_as_it_does_pythons() {
+        let drawn = |text| {
+            let mut twister = Twister::of_text(text);
+            core::array::from_fn::<f64, 2, _>(|_| twister.unit())
+        };
+        assert_eq!(drawn("7/think"), [0.5765375423951612, 0.07953928657533549]);
+        assert_eq!(drawn("a"), [0.2720295377534757, 0.06733663088629693]);
     }
 }

@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The command line, and the document that says what the end of a flow does.
+//! The document that says what the end of a flow does. Times are of CLOCK_MONOTONIC.
 
-use clap::Parser;
 use hoplab_base::{Duration, Instant};
+use hoplab_traffic_core::Draw;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-const LONG: &str = "\
-hoplab-traffic is one end of a flow of a scenario: it sends datagrams at a rate, or counts and times
-those that come. A lab starts it at the flow's stations.";
-
-const AFTER: &str = "\
-DOCUMENT
-  JSON with final values, as hoplab/guest/traffic/datagrams.py writes it: what the end does
-  (udp_send, udp_receive), and how.
-
-SIGNALS
-  SIGTERM, SIGINT   a receiver writes its last row and exits with status 0
-
-EXIT STATUS
-  0 after a signal to a receiver, 1 when something could not be set up";
-
-#[derive(Parser)]
-#[command(name = "hoplab-traffic", version, long_about = LONG, after_long_help = AFTER)]
-#[command(about = "One end of a flow", arg_required_else_help = true)]
-pub struct Cli {
-    /// What the end does, JSON.
-    pub document: PathBuf,
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Run in the kernel, where that offers it.
+    pub resident: bool,
+    pub end: End,
 }
 
-/// The document: a table with one key, which says what the end does.
+/// A table with one key, which says what the end does.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Config {
+pub enum End {
     UdpSend(UdpSend),
     UdpReceive(UdpReceive),
+    TcpSend(TcpSend),
+    TcpReceive(TcpReceive),
+    Ping(Ping),
+    Request(Request),
+    Respond(Respond),
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,6 +33,7 @@ pub enum Config {
 pub struct UdpSend {
     pub own: SocketAddr,
     pub to: SocketAddr,
+    /// IP's octet with the code point in it (RFC 2474); None leaves the kernel's.
     pub traffic_class: Option<u8>,
     pub buffer_bytes: Option<u32>,
     pub packet_bytes: usize,
@@ -54,16 +45,105 @@ pub struct UdpSend {
     pub seed: Option<u64>,
 }
 
-/// Times are of CLOCK_MONOTONIC.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UdpReceive {
     pub own: SocketAddr,
-    pub flow: String,
-    /// Where its rows go: the table `udp`.
-    pub table: PathBuf,
-    pub epoch_ns: Instant,
+    pub rows: Rows,
     pub begin_ns: Instant,
     pub end_ns: Instant,
     pub interval_ns: Duration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSend {
+    pub own: SocketAddr,
+    pub to: SocketAddr,
+    pub traffic_class: Option<u8>,
+    /// With options, octets.
+    pub mss: u32,
+    /// By the kernel's name.
+    pub congestion_control: String,
+    /// None: without end.
+    pub counted: Option<Counted>,
+}
+
+/// A transfer that ends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    pub packets: u64,
+    pub packet_bytes: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpReceive {
+    pub own: SocketAddr,
+    pub traffic_class: Option<u8>,
+    pub counted: Option<Awaited>,
+}
+
+/// The end of a transfer that ends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Awaited {
+    pub octets: u64,
+    /// Where the time of the last octet goes.
+    pub report: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    pub own: SocketAddr,
+    pub to: SocketAddr,
+    pub traffic_class: Option<u8>,
+    pub rows: Rows,
+    pub identifier: u16,
+    pub packet_bytes: usize,
+    /// None: until `end_ns`.
+    pub packets: Option<u64>,
+    pub interval_ns: Duration,
+    pub timeout_ns: Duration,
+    pub end_ns: Instant,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    pub own: SocketAddr,
+    pub to: SocketAddr,
+    pub traffic_class: Option<u8>,
+    pub rows: Rows,
+    pub seed: u64,
+    /// Octets.
+    pub request: Draw,
+    pub response: Draw,
+    /// Seconds.
+    pub think: Draw,
+    /// None: until `end_ns`.
+    pub transactions: Option<u64>,
+    pub end_ns: Instant,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Respond {
+    pub own: SocketAddr,
+    pub traffic_class: Option<u8>,
+    pub seed: u64,
+    pub request: Draw,
+    pub response: Draw,
+}
+
+/// Where rows go, and whose they are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    pub flow: String,
+    pub table: PathBuf,
+    /// Time 0.
+    pub epoch_ns: Instant,
 }

@@ -3,6 +3,7 @@
 
 use hoplab_document::DocumentError;
 use std::io;
+use std::path::PathBuf;
 
 /// What failed.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +15,24 @@ pub enum Error {
     #[error(transparent)]
     Linux(#[from] hoplab_linux::Error),
     /// Rows could not be written.
-    #[error("table udp: {0}")]
+    #[error("rows: {0}")]
     Records(#[from] hoplab_records::Error),
+    /// The time of a transfer's last octet could not be written.
+    #[error("{path}: cannot be used: {why}")]
+    Report { path: PathBuf, why: io::Error },
     /// Nothing more can be received.
     #[error("receiving: {0}")]
     Receive(io::Error),
+    /// A request could not be sent, or its response not be received.
+    #[error("request: {0}")]
+    Request(io::Error),
+    /// Nothing more can be sent.
+    #[error("sending: {0}")]
+    Send(io::Error),
+    /// A response is awaited no more.
+    #[error("the responder has closed the connection")]
+    Closed,
+    /// The kernel does not run it.
+    #[error("in the kernel: {0}")]
+    Resident(io::Error),
 }

@@ -3,29 +3,33 @@
 
 #![forbid(unsafe_code)]
 
-mod config;
-mod error;
-mod udp;
+mod cli;
 
 use clap::Parser;
-use config::{Cli, Config};
-use error::Error;
+use cli::Cli;
+use hoplab_linux::resident::Resident;
+use hoplab_traffic::{catch_signals, serve, Config, Error, NAME};
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match act(&Cli::parse().document) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("hoplab-traffic: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    run(&Cli::parse().document).unwrap_or_else(|message| {
+        eprintln!("{NAME}: {message}");
+        ExitCode::FAILURE
+    })
 }
 
-fn act(document: &Path) -> Result<(), Error> {
-    match hoplab_document::read(document)? {
-        Config::UdpSend(config) => udp::send(&config),
-        Config::UdpReceive(config) => udp::receive(&config),
+/// Serves by the document, in the kernel where it offers that.
+fn run(path: &Path) -> Result<ExitCode, Error> {
+    let text = hoplab_document::text(path)?;
+    let config: Config = hoplab_document::parse_of(path, &text)?;
+    catch_signals(&config);
+    match Resident::open().filter(|_| config.resident) {
+        None => serve(&config).map(|()| ExitCode::SUCCESS),
+        Some(resident) => match resident.run(NAME, &text).map_err(Error::Resident)? {
+            true => Ok(ExitCode::SUCCESS),
+            // It has said why.
+            false => Ok(ExitCode::FAILURE),
+        },
     }
 }

@@ -3,15 +3,13 @@
 
 use crate::config::{UdpReceive, UdpSend};
 use crate::error::Error;
+use crate::rows::{self, of_datagrams};
 use hoplab_base::{Duration, Instant};
-use hoplab_linux::udp;
-use hoplab_linux::{kernel, signals, sleep_until};
-use hoplab_records::{udp as table, Writer};
-use hoplab_traffic_core::{Grid, Receiver, Row, Sender, Spacing, HEADER_LEN};
+use hoplab_linux::{kernel, signals, sleep_until, udp};
+use hoplab_records::udp::Table;
+use hoplab_traffic_core::{Grid, Receiver, Sender, Spacing, HEADER_LEN};
 
 const BITS: f64 = 8.0;
-/// Digits of a millisecond: nanoseconds.
-const MS_DIGITS: f64 = 1e6;
 
 /// What turns CLOCK_MONOTONIC into CLOCK_REALTIME.
 fn to_date() -> Duration {
@@ -40,9 +38,8 @@ pub fn send(config: &UdpSend) -> Result<(), Error> {
             now = kernel::now();
         }
     }
-    loop {
-        sleep_until(Instant::MAX);
-    }
+    crate::stay();
+    Ok(())
 }
 
 fn spacing(config: &UdpSend) -> Spacing {
@@ -58,16 +55,11 @@ fn spacing(config: &UdpSend) -> Spacing {
 
 /// Counts until a signal asks for the last row.
 pub fn receive(config: &UdpReceive) -> Result<(), Error> {
-    signals::catch();
     let socket = udp::Receiver::open(config.own, config.interval_ns)?;
     let to_date = to_date();
-    let mut rows = Rows {
-        out: Writer::append(&config.table)?,
-        flow: &config.flow,
-        epoch: config.epoch_ns + to_date,
-    };
+    let epoch = config.rows.epoch_ns + to_date;
     let mut core = Receiver::new(Grid {
-        origin: rows.epoch,
+        origin: epoch,
         interval: config.interval_ns,
         begin: config.begin_ns.max(kernel::now()) + to_date,
         end: config.end_ns + to_date,
@@ -81,47 +73,15 @@ pub fn receive(config: &UdpReceive) -> Result<(), Error> {
             }
             None => core.handle_time(kernel::real_time()),
         }
-        rows.write(&mut core)?;
+        write(config, &mut core, epoch)?;
     }
     core.finish(kernel::real_time());
-    rows.write(&mut core)
+    write(config, &mut core, epoch)
 }
 
-struct Rows<'a> {
-    out: Writer<table::Table>,
-    flow: &'a str,
-    /// The date of time 0.
-    epoch: Instant,
-}
-
-impl Rows<'_> {
-    /// Writes the rows that are due, for those who follow the run too.
-    fn write(&mut self, core: &mut Receiver) -> Result<(), Error> {
-        let mut any = false;
-        while let Some(row) = core.poll_row() {
-            self.out.write(&record(&row, self.flow, self.epoch))?;
-            any = true;
-        }
-        if any {
-            self.out.flush()?;
-        }
-        Ok(())
-    }
-}
-
-fn record<'a>(row: &Row, flow: &'a str, epoch: Instant) -> table::Row<'a> {
-    let ms = |value: f64| (value * MS_DIGITS).round() / MS_DIGITS;
-    let delay = |of: fn(&hoplab_traffic_core::Summary) -> f64| row.delays.as_ref().map(of).map(ms);
-    table::Row {
-        t_s: row.at.seconds_from(epoch),
-        flow,
-        received: row.received.into(),
-        delivered_bytes: row.octets.into(),
-        lost: Some(row.lost.into()),
-        latency_ms_mean: delay(|found| found.mean_ms),
-        latency_ms_p50: delay(|found| found.p50_ms),
-        latency_ms_p95: delay(|found| found.p95_ms),
-        latency_ms_p99: delay(|found| found.p99_ms),
-        jitter_ms: row.jitter_ms.map(ms),
-    }
+/// Writes the rows that are due.
+fn write(config: &UdpReceive, core: &mut Receiver, epoch: Instant) -> Result<(), Error> {
+    let due = std::iter::from_fn(|| core.poll_row());
+    let due = due.map(|row| of_datagrams(&row, &config.rows.flow, epoch));
+    Ok(rows::add::<Table>(&config.rows, due)?)
 }

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.network.hosts import Hosts
@@ -19,6 +18,7 @@ from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.connections import Connections
 from hoplab.guest.probes.listeners import listens
 from hoplab.guest.probes.options import SackNotes
+from hoplab.guest.probes.overhead import Overhead
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import Change
 from hoplab.guest.traffic import processor, programs
@@ -30,9 +30,6 @@ from hoplab.model.keys.resolved import ResolvedProgram
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.reach import ETHERNET_MTU
 from hoplab.model.records.writer import Records
-
-if TYPE_CHECKING:
-    from hoplab.guest.probes.overhead import Overhead
 
 GRACE_S = 5.0
 """Seconds between the signal that asks a program to end and the signal that forces it to."""
@@ -93,9 +90,6 @@ class Programs:
         self._before = signal.signal(signal.SIGCHLD, self._on_child)
 
     def _count(self, name: str, station: str) -> None:
-        # Import here, so that a run without such a daemon does not import it.
-        from hoplab.guest.probes.overhead import Overhead
-
         self._overhead[name] = Overhead(station, self._namespaces)
 
     def _narrow(self, plan: Plan) -> None:

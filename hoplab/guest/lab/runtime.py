@@ -22,6 +22,7 @@ from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.system.processes import Change, changed_child, last_line
 from hoplab.guest.traffic import flows
+from hoplab.guest.traffic.ends import Ends
 from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied
 from hoplab.model.network.plan import Conversation
@@ -82,7 +83,7 @@ class Runtime:
         self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
         self._out = built.out
-        self._interval_s = built.plan.scenario.measure.interval_s
+        self._scenario = built.plan.scenario
         self._alone = alone
         self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
         self._sides: dict[int, Side] = {}
@@ -117,9 +118,7 @@ class Runtime:
         """The first half of a flow's start."""
         going = self.going[conversation.name] = Going(conversation, [])
         if conversation.has_server:
-            side = flows.start_server(
-                conversation, self._namespaces, self._out, self.clock.epoch_ns, self._interval_s
-            )
+            side = flows.start_server(conversation, self._namespaces, self._ends())
             going.sides.append(side)
             self._sides[side.process.pid] = side
         return going
@@ -127,13 +126,18 @@ class Runtime:
     def start_client(self, going: Going, t_s: float) -> None:
         """The second half: the flow begins to send."""
         conversation = going.conversation
-        epoch_ns = self.clock.epoch_ns
-        side = flows.start_client(conversation, self._namespaces, self._out, epoch_ns)
+        side = flows.start_client(conversation, self._namespaces, self._ends())
         going.sides.append(side)
         going.begin_s = t_s
         self._sides[side.process.pid] = side
         self.sampler.begin(conversation)
         self.event(t_s, conversation.flow.source, "flow-start", conversation.name)
+
+    def _ends(self) -> Ends:
+        # Where the routing daemons run, the ends of flows run.
+        resident = self._scenario.network.routing == "kernel"
+        interval_s = self._scenario.measure.interval_s
+        return Ends(self._out, self.clock.epoch_ns, interval_s, resident)
 
     def end_flow(self, going: Going, t_s: float) -> None:
         """Read the flow a last time and end its programs."""

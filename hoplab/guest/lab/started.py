@@ -10,7 +10,7 @@ from hoplab.guest.lab.built import Built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.medium import start as medium
-from hoplab.guest.network import cells
+from hoplab.guest.network import cells, mesh
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split, static
 from hoplab.guest.system.processes import Daemons
@@ -44,9 +44,6 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     if plan.radios and not plan.scenario.is_found:
         medium.start(plan, clock.epoch_ns, built.out, real_time, daemons, control)
     if any(backbone.mode == "mesh" for backbone in plan.scenario.backbone):
-        # Import here, so that a run without a mesh does not import it.
-        from hoplab.guest.network import mesh
-
         mesh.join(plan, namespaces)
     if plan.scenario.cell:
         cells.associate(plan, namespaces, built.out, daemons, clock.epoch_ns / NANOSECONDS)

@@ -10,9 +10,10 @@ from typing import Protocol, TypeVar
 
 from pyroute2.iwutil import IW
 
-from hoplab.guest.network import cells, hwsim, wifi, wired, wired_loss
+from hoplab.guest.network import cells, distribution, hwsim, ipv6, mesh, wifi, wired, wired_loss
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.system.counting import told
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.resolved import ResolvedBackbone, ResolvedCell
 from hoplab.model.keys.scenario import Station
@@ -54,9 +55,6 @@ def counted(plan: Plan, what: str, things: Sequence[T]) -> Iterable[T]:
     """Return the things. If they are many, who follows the lab hears how many have been taken."""
     if len(things) <= FEW or plan.end_s is None:  # a person has the output
         return things
-    # Import here, so that a run of few stations does not import it.
-    from hoplab.guest.system.counting import told
-
     return told(what, things)
 
 
@@ -114,14 +112,8 @@ def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: I
     if isinstance(wlan.network, ResolvedCell):
         cells.settle(namespaces, wlan, phy, radio)
         if wlan.is_bridged:
-            # Import here, so that a run without roaming does not import it.
-            from hoplab.guest.network import distribution
-
             distribution.bridge(plan, namespaces, wlan)
     elif _is_mesh(plan, wlan):
-        # Import here, so that a run without a mesh does not import it.
-        from hoplab.guest.network import mesh
-
         mesh.settle(namespaces, wlan, phy, radio)
     else:
         wifi.settle(namespaces, wlan, phy, radio, _bssid(plan, wlan.network))
@@ -184,8 +176,6 @@ def build(
             # look for routers and for duplicates of themselves, on the wire and past its queue.
             network.namespaces.sysctl(WIRES, WITHOUT_IPV6)
         if plan.scenario.roams:
-            from hoplab.guest.network import distribution
-
             distribution.join(plan, network.namespaces)
         for cable in counted(plan, "sets up links", plan.cables):
             wired.connect(network.namespaces, cable, plan.scenario.seed, plan.scenario.uses_ipv6)
@@ -201,9 +191,6 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     speaks = plan.scenario.routing.protocol in ("babeld", "own") or plan.scenario.uses_ipv6
     more = {}
     if plan.scenario.uses_ipv6:
-        # Import here, so that a run of IPv4 alone does not import it.
-        from hoplab.guest.network import ipv6
-
         more = ipv6.SYSCTLS
         ipv6.hush(station.name)
     lacking = namespaces.sysctl(
@@ -246,7 +233,4 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
         arguments["broadcast"] = plan.broadcast
     netlink.addr("add", **arguments)
     if plan.scenario.uses_ipv6:
-        # Import here, so that a run of IPv4 alone does not import it.
-        from hoplab.guest.network import ipv6
-
         ipv6.address(plan, namespaces, station.name, index)

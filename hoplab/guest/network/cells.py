@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from pyroute2.iwutil import IW
 
-from hoplab.guest.network import wifi
+from hoplab.guest.network import distribution, wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.checks.categories import TXOP_UNIT_US
@@ -111,8 +111,6 @@ def associate(
                 point = plan.wlan_in(cell.access_point, cell)
                 wifi.allow_schemes(point, radio.channel, tuple(schemes))
     if plan.scenario.roams:
-        from hoplab.guest.network import distribution
-
         for cell in plan.scenario.cell:
             if cell.roaming is not None:
                 distribution.reflect(namespaces, plan.wlan_in(cell.access_point, cell))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the packet filter (nftables): what a packet must be, and what becomes of it."""
+"""Rules of the packet filter (nftables): what a packet must be, and what becomes of it.
+
+pyroute2's part for them is imported where it is used, because few runs have rules, and a guest
+imports slowly.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,6 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-
-from pyroute2.nftables.expressions import genex, verdict
-from pyroute2.nftables.main import NFTables
 
 from hoplab.guest.network.namespaces import inside
 
@@ -54,8 +55,7 @@ class Rules:
 @contextmanager
 def rules(station: str, table: str, family: int = AF_INET) -> Iterator[Rules]:
     """A new table of rules in namespace ``station``, for IPv4 or IPv6."""
-    with inside(station):
-        filters = NFTables(nfgen_family=family)
+    filters = _opened(station, family)
     try:
         yield Rules(filters, table)
     finally:
@@ -64,58 +64,78 @@ def rules(station: str, table: str, family: int = AF_INET) -> Iterator[Rules]:
 
 def remove(station: str, table: str, family: int = AF_INET) -> None:
     """Remove a table of rules from a namespace that stays."""
-    with inside(station):
-        filters = NFTables(nfgen_family=family)
+    filters = _opened(station, family)
     try:
         filters.table("del", name=table)
     finally:
         filters.close()
 
 
+def _opened(station: str, family: int) -> Any:
+    from pyroute2.nftables.main import NFTables
+
+    with inside(station):
+        return NFTables(nfgen_family=family)
+
+
 def dropped() -> list[Any]:
-    return list(verdict(code=NF_DROP))
+    return _verdict(NF_DROP)
 
 
 def accepted() -> list[Any]:
-    return list(verdict(code=NF_ACCEPT))
+    return _verdict(NF_ACCEPT)
+
+
+def _verdict(code: int) -> list[Any]:
+    from pyroute2.nftables.expressions import verdict
+
+    return list(verdict(code=code))
+
+
+def _expression(kind: str, about: dict[str, Any]) -> Any:
+    from pyroute2.nftables.expressions import genex
+
+    return genex(kind, about)
 
 
 def queued(number: int) -> list[Any]:
     """Return the rule that sends packets to the program at the queue. Without a program they go
     on."""
     attributes = {"num": number, "total": 1, "flags": QUEUE_BYPASS}
-    return [genex("queue", attributes)]
+    return [_expression("queue", attributes)]
 
 
 def without_tcp_option(kind: int) -> list[Any]:
     """Overwrite an option of the TCP header with NOPs, if the segment has it (Linux 5.18)."""
-    return [genex("exthdr", {"op": NFT_EXTHDR_OP_TCPOPT, "type": kind})]
+    return [_expression("exthdr", {"op": NFT_EXTHDR_OP_TCPOPT, "type": kind})]
 
 
 def from_interface(name: str) -> list[Any]:
     return [
-        genex("meta", {"key": NFT_META_IIFNAME, "dreg": REGISTER}),
+        _expression("meta", {"key": NFT_META_IIFNAME, "dreg": REGISTER}),
         *compare(EQUAL, name.encode().ljust(16, b"\0")),
     ]
 
 
 def of_protocol(number: int) -> list[Any]:
     """Match the protocol that IP carries, behind all extension headers."""
-    read = genex("meta", {"key": NFT_META_L4PROTO, "dreg": REGISTER})
+    read = _expression("meta", {"key": NFT_META_L4PROTO, "dreg": REGISTER})
     return [read, *compare(EQUAL, bytes([number]))]
 
 
 def marked(mark: int) -> list[Any]:
-    read = genex("meta", {"key": NFT_META_MARK, "dreg": REGISTER})
+    read = _expression("meta", {"key": NFT_META_MARK, "dreg": REGISTER})
     return [read, *compare(EQUAL, struct.pack("=I", mark))]
 
 
 def payload(base: int, offset: int, length: int = 2) -> list[Any]:
     """Read bytes of a header."""
-    return [genex("payload", {"dreg": REGISTER, "base": base, "offset": offset, "len": length})]
+    return [
+        _expression("payload", {"dreg": REGISTER, "base": base, "offset": offset, "len": length})
+    ]
 
 
 def compare(operation: int, value: bytes) -> list[Any]:
     """Compare the value that was read last."""
     data = {"attrs": [("NFTA_DATA_VALUE", value)]}
-    return [genex("cmp", {"sreg": REGISTER, "op": operation, "data": data})]
+    return [_expression("cmp", {"sreg": REGISTER, "op": operation, "data": data})]

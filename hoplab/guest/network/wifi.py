@@ -17,6 +17,7 @@ from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
 from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 
 from hoplab.guest.network import capabilities
+from hoplab.guest.network.introductions import Introducer
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.network.routes import attribute
 from hoplab.guest.system.files import put
@@ -164,9 +165,6 @@ def introduce_meeting(
     bssid: str = BSSID,
 ) -> None:
     """Do what `introduce` does, only between those of ``wlans`` that may meet."""
-    # Import here, so that a run of few stations does not import it.
-    from hoplab.guest.network.introductions import Introducer
-
     octets = {name: _octets(mac[wlan.name]) for name, wlan in wlans.items()}
     kinds = [{name: _greeting(own, bssid) for name, own in octets.items()}]
     if _tells_rates(radio):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hoplab.guest.network import batadv
+from hoplab.guest.network import batadv, ipv6, mesh
 from hoplab.guest.network.build import counted
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import Daemon, Daemons, program, wait_for, wait_until
@@ -30,9 +30,6 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
         _batman_adv(plan, namespaces)
         return
     if protocol == "hwmp":
-        # Import here, so that a run without a mesh does not import it.
-        from hoplab.guest.network import mesh
-
         mesh.join(plan, namespaces)
         return
     command = {
@@ -168,7 +165,4 @@ def _batman_adv(plan: Plan, namespaces: Namespaces) -> None:
         network = {"address": address, "prefixlen": plan.subnet, "broadcast": plan.broadcast}
         netlink.addr("add", index=bat, **network)
         if plan.address_6:
-            # Import here, so that a run of IPv4 alone does not import it.
-            from hoplab.guest.network import ipv6
-
             ipv6.move(plan, netlink, station, wlan, bat)

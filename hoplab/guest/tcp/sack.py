@@ -16,6 +16,7 @@ from socket import IPPROTO_TCP
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from hoplab.guest.network import filters
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.errors import MissingTool
 from hoplab.model.network.plan import Conversation, Plan
@@ -77,9 +78,6 @@ class Sack:
 
     def _filter(self, conversation: Conversation, later: Later) -> None:
         """Take the permission out of the SYNs of a flow's data connection."""
-        # Import here, because few runs need it, and a guest imports slowly.
-        from hoplab.guest.network import filters
-
         station, table = conversation.flow.source, f"hoplab-sack-{conversation.client_port}"
         family = filters.AF_INET6 if conversation.flow.ip == 6 else filters.AF_INET
         ports = struct.pack(">HH", conversation.client_port, conversation.server_port)

@@ -1,33 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's flows: iperf3, and our own datagrams, counted transfers, echoes and requests."""
+"""A run's flows: their programs at both ends, `hoplab-traffic` or iperf3."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import select
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.processes import beside, last_line, program
-from hoplab.guest.traffic import counted, datagrams
+from hoplab.guest.traffic.ends import Ends
 from hoplab.model import reading, writing
 from hoplab.model.keys.declare import MAX_DURATION_S
-from hoplab.model.keys.resolved import ResolvedFlow, TcpFlow, UdpFlow
-from hoplab.model.keys.variants import variant
+from hoplab.model.keys.resolved import TcpFlow, UdpFlow
+from hoplab.model.keys.variants import kernel_congestion_control
 from hoplab.model.network.plan import Conversation
 
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 """The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
 once."""
-COUNTED = (sys.executable, "-S", "-E", str(counted.__file__))
-EXCHANGES = (sys.executable, "-S", "-E", str(Path(__file__).with_name("exchanges.py")))
-"""Run as a program at stations, so it is not imported."""
+WRITERS = {"udp": "server", "ping": "client", "rr": "client"}
+"""By a flow's protocol, the end that writes rows."""
 END_S = 5.0
 """Seconds that a program has to write the rest of its output."""
 
@@ -40,8 +36,8 @@ class Side:
     role: str
     """``client``, at the flow's source, or ``server``."""
     process: subprocess.Popen[bytes]
-    report: Path
-    """The final report of iperf3 or the counted transfer; other programs write none."""
+    report: Path | None
+    """The final report of iperf3; `hoplab-traffic` writes none."""
     log: Path
 
     def stop(self) -> None:
@@ -57,7 +53,7 @@ class Side:
     def _has_last_rows(self) -> bool:
         """Whether it writes rows when it is asked to end: of what has not been answered, or of the
         datagrams since its last row."""
-        writer = "client" if self.conversation.flow.is_exchange else "server"
+        writer = WRITERS.get(self.conversation.flow.protocol)
         return not self.conversation.is_iperf3 and self.role == writer
 
     def _wait(self) -> None:
@@ -70,140 +66,68 @@ class Side:
             os.close(descriptor)
 
 
-def kernel_congestion_control(flow: TcpFlow) -> str:
-    """Return the kernel's name for a variant's algorithm."""
-    found = variant(flow.congestion_control)
-    return flow.congestion_control if found is None else found.congestion_control
-
-
-def counted_report(out: Path, name: str) -> Path:
-    """Return the file with the time of a counted transfer's last byte, which its receiver
-    writes."""
-    return out / "raw" / f"counted-{name}.json"
-
-
-def iperf3_report(conversation: Conversation, out: Path, role: str) -> Path:
+def _iperf3_report(conversation: Conversation, out: Path, role: str) -> Path:
     """Return the file of a side's final report. Make it, so that iperf3 waits for no pipe that a
     program put there. Raises `OSError` if it cannot be made."""
     report = out / "raw" / f"iperf3-{conversation.name}-{role}.json"
-    if conversation.is_iperf3:
-        writing.new(report).close()
+    writing.new(report).close()
     return report
 
 
-def start_server(
-    conversation: Conversation,
-    namespaces: Namespaces,
-    out: Path,
-    epoch_ns: int,
-    interval_s: float,
-) -> Side:
-    """Start the program to which the flow's client will send. Samples of its own are ``interval_s``
-    apart; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
-    name = conversation.name
-    ends = (conversation.destination_address, str(conversation.server_port))
-    report = iperf3_report(conversation, out, "server")
-    flow = conversation.flow
-    if isinstance(flow, TcpFlow) and flow.counted_bytes is not None:
-        report = counted_report(out, name)
-        size = str(flow.counted_bytes)
-        command = [*COUNTED, "receive", *ends, size, str(report), *_class_words(flow)]
-    elif flow.is_exchange:
-        command = [*EXCHANGES, "respond", _settings(conversation)]
-    elif not conversation.is_iperf3:
-        command = datagrams.receiver(conversation, out, epoch_ns, interval_s)
+def start_server(conversation: Conversation, namespaces: Namespaces, ends: Ends) -> Side:
+    """Start the program to which the flow's client will send."""
+    return _started(conversation, "server", namespaces, ends)
+
+
+def start_client(conversation: Conversation, namespaces: Namespaces, ends: Ends) -> Side:
+    """Begin to send."""
+    return _started(conversation, "client", namespaces, ends)
+
+
+def _started(conversation: Conversation, role: str, namespaces: Namespaces, ends: Ends) -> Side:
+    flow, is_server = conversation.flow, role == "server"
+    report = None
+    if conversation.is_iperf3:
+        report = _iperf3_report(conversation, ends.out, role)
+        options = _iperf3_server(conversation) if is_server else _iperf3_client(conversation)
+        command = [program("iperf3"), *options, "--json", "--logfile", str(report)]
     else:
-        command = [
-            program("iperf3"),
-            *("--server", "--one-off", "--port", ends[1]),
-            *("--bind", ends[0], "--json", "--logfile", str(report)),
-            # Otherwise it keeps a report of every second in memory. It also ends a test in which
-            # nothing came for two minutes, as happens with moving stations.
-            *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
-        ]
-    log = out / "logs" / f"flow-{name}-server.log"
-    environment = {**os.environ, **beside(command)}
-    process = namespaces.spawn(conversation.flow.destination, command, log, env=environment)
-    return Side(conversation, "server", process, report, log)
+        command = ends.server(conversation) if is_server else ends.client(conversation)
+    log = ends.out / "logs" / f"flow-{conversation.name}-{role}.log"
+    process = namespaces.spawn(
+        flow.destination if is_server else flow.source,
+        command,
+        log,
+        env={**os.environ, **beside(command)},
+    )
+    return Side(conversation, role, process, report, log)
 
 
-def start_client(
-    conversation: Conversation, namespaces: Namespaces, out: Path, epoch_ns: int
-) -> Side:
-    """Begin to send; ``epoch_ns`` is CLOCK_MONOTONIC at time 0."""
-    name, source = conversation.name, conversation.flow.source
-    log = out / "logs" / f"flow-{name}-client.log"
-    report = iperf3_report(conversation, out, "client")
-    flow = conversation.flow
-    if isinstance(flow, TcpFlow) and flow.is_counted:
-        process = namespaces.spawn(source, _counted_client(conversation, flow), log)
-    elif flow.is_exchange:
-        role = "ping" if flow.protocol == "ping" else "request"
-        rows = {"rows": str(out / "raw" / f"exchanges-{name}.jsonl"), "epoch_ns": epoch_ns}
-        command = [*EXCHANGES, role, _settings(conversation, **rows)]
-        process = namespaces.spawn(source, command, log)
-    elif not conversation.is_iperf3:
-        process = namespaces.spawn(source, datagrams.sender(conversation, out), log)
-    else:
-        command = _iperf3_client(conversation, report)
-        environment = {**os.environ, **beside(command)}
-        process = namespaces.spawn(source, command, log, env=environment)
-    return Side(conversation, "client", process, report, log)
-
-
-def _class_words(flow: ResolvedFlow) -> list[str]:
-    """Return the option for the traffic class of the flow's packets, if the flow has its own."""
-    return [] if flow.dscp is None else [str(flow.traffic_class)]
-
-
-def _counted_client(conversation: Conversation, flow: TcpFlow) -> list[str]:
+def _iperf3_server(conversation: Conversation) -> list[str]:
     return [
-        *(*COUNTED, "send", conversation.destination_address, str(conversation.server_port)),
-        *(conversation.source_address, str(conversation.client_port)),
-        *(str(flow.packets), str(flow.packet_bytes)),
-        *(str(flow.mss), kernel_congestion_control(flow)),
-        *_class_words(flow),
+        *("--server", "--one-off", "--port", str(conversation.server_port)),
+        *("--bind", conversation.destination_address),
+        # Otherwise it keeps a report of every second in memory. It also ends a test in which
+        # nothing came for two minutes, as happens with moving stations.
+        *("--interval", "0", "--rcv-timeout", str(MAX_DURATION_S * 1000)),
     ]
 
 
-def _settings(conversation: Conversation, **more: Any) -> str:
-    """Return the settings of a flow whose packets are answered, for either end."""
-    flow = conversation.flow
-    names = ("packets", "packet_bytes", "interval_s", "timeout_s", "transactions")
-    draws = {name: getattr(flow, name) for name in ("request", "response", "think")}
-    return json.dumps(
-        {
-            "flow": conversation.name,
-            "address": conversation.destination_address,
-            "port": conversation.server_port,
-            "own_address": conversation.source_address,
-            "own_port": conversation.client_port,
-            "identifier": conversation.client_port,
-            "stop_s": conversation.stop_s,
-            "seed": conversation.seed,
-            "traffic_class": flow.traffic_class,
-            **{name: getattr(flow, name) for name in names},
-            **{name: draw and draw.model_dump() for name, draw in draws.items()},
-            **more,
-        }
-    )
-
-
-def _iperf3_client(conversation: Conversation, report: Path) -> list[str]:
+def _iperf3_client(conversation: Conversation) -> list[str]:
     flow = conversation.flow
     command = [
-        program("iperf3"),
         *("--client", conversation.destination_address),
         *("--bind", conversation.source_address),
         *("--port", str(conversation.server_port), "--cport", str(conversation.client_port)),
-        *("--json", "--logfile", str(report), "--interval", "0"),
+        *("--interval", "0"),
     ]
     if flow.packets is not None:
         command += ["--blockcount", str(flow.packets), "--length", str(flow.packet_bytes)]
     else:
         command += ["--time", str(_whole_seconds(conversation))]
     if isinstance(flow, TcpFlow):
-        command += ["--congestion", kernel_congestion_control(flow), "--set-mss", str(flow.mss)]
+        name = kernel_congestion_control(flow.congestion_control)
+        command += ["--congestion", name, "--set-mss", str(flow.mss)]
     elif isinstance(flow, UdpFlow):
         command += _udp_options(flow)
     if flow.dscp is not None:
@@ -237,9 +161,9 @@ def fault(side: Side, status: int) -> str | None:
     """Return the error of a side that ended by itself with ``status``. None for echoes that are
     done, or packets that iperf3 counted. Every other program stays until the lab stops it."""
     conversation = side.conversation
-    if conversation.is_iperf3 and (error := _iperf3_error(side.report)) is not None:
+    if side.report is not None and (error := _iperf3_error(side.report)) is not None:
         return error
-    ends = conversation.is_iperf3 or conversation.flow.is_exchange
+    ends = conversation.is_iperf3 or conversation.flow.protocol == "ping"
     if status == 0 and conversation.flow.packets is not None and ends:
         return None
     said = last_line(side.log)

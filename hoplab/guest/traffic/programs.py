@@ -13,18 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.system.counting import told
 from hoplab.guest.system.processes import SEARCHED, beside, last_line
+from hoplab.guest.traffic.outputs import Output
 from hoplab.model import writing
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.contents import octets_of
 from hoplab.model.keys.resolved import ResolvedProgram
-
-if TYPE_CHECKING:
-    from hoplab.guest.traffic.outputs import Output
 
 PATH = f"/usr/local/sbin:/usr/local/bin:{SEARCHED}"
 KEPT = ("GLIBC_TUNABLES", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONUTF8")
@@ -72,9 +70,6 @@ class Task:
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
         """Its output, searched for what shows that it is ready."""
-        # Import here, so that a run whose programs need no search does not import it.
-        from hoplab.guest.traffic.outputs import Output
-
         ready = self.program.ready
         if ready is None or ready.log is None:
             return ()
@@ -169,9 +164,6 @@ def keep(task: Task, out: Path) -> None:
     found = sorted(_regular_files(task.folder))
     paths: Iterable[Path] = found
     if len(found) > MANY_FILES:
-        # Import here, so that a run whose programs leave few files does not import it.
-        from hoplab.guest.system.counting import told
-
         paths = told(f"keeps files of program {task.name}", found, MANY_FILES)
     made: set[Path] = set()
     for path in paths:

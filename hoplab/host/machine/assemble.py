@@ -61,7 +61,8 @@ LINKED = (
     *("abi", "base", "wire", "linux", "records", "document", "medium-core", "channel"),
     "medium-kernel",
     *("dsr-core", "dsr-elfn", "dsr-split", "dsr", "split-core", "split", "station"),
-    *("routing-core", "aodv-core", "olsr-core", "dsdv-core", "router", "dsr-kernel"),
+    *("routing-core", "aodv-core", "olsr-core", "dsdv-core", "router"),
+    *("traffic-core", "traffic", "dsr-kernel"),
 )
 """Crates that are linked into the kernel."""
 KEPT = 8

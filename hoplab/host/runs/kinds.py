@@ -309,8 +309,9 @@ def memory_mb(scenario: Resolved, duration_s: float | None = None) -> int:
 
 def programs(scenario: Resolved) -> list[str]:
     """Return the programs that the scenario needs beside the kernel."""
+    # A shell's user has both.
     names = ["iperf3"]
-    if any(flow.protocol == "udp" and not flow.is_iperf3 for flow in scenario.flow):
+    if any(not flow.is_iperf3 for flow in scenario.flow):
         names.append("hoplab-traffic")
     if any(station.radio for station in scenario.station):
         names.append("hoplab-medium")

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from hoplab.model.keys import expressions
 from hoplab.model.keys.declare import (
     MAX_DURATION_S,
     Integer,
@@ -155,12 +156,8 @@ class Ready(Table):
     @field_validator("log")
     @classmethod
     def _expression(cls, value: str | None) -> str | None:
-        if value is not None:
-            # Import here, so that a scenario without an expression does not import it.
-            from hoplab.model.keys import expressions
-
-            if (why := expressions.fault(value)) is not None:
-                raise ValueError(f"{value!r} {why}")
+        if value is not None and (why := expressions.fault(value)) is not None:
+            raise ValueError(f"{value!r} {why}")
         return value
 
     @model_validator(mode="after")

@@ -113,6 +113,7 @@ class TcpFlow(ResolvedFlow):
     """A transfer by TCP, of a number of packets or until its end."""
 
     protocol: Literal["tcp"]
+    generator: Literal["hoplab", "iperf3"]
     congestion_control: Annotated[str, Field(strict=True)]
     mss: Integer
     sack: Switch

@@ -176,7 +176,9 @@ class Network(Table):
         "debug; in real time a process",
     )
     routing: Literal["kernel", "daemon"] = key(
-        "kernel", "the same for each station's routing daemon of Hoplab, with equal results"
+        "kernel",
+        "the same for routing daemons of Hoplab and the ends of flows without iperf3, with equal "
+        "results",
     )
     ipv6: Switch = key(
         False,

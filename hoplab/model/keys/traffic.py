@@ -176,9 +176,8 @@ class Flow(Table):
             ("congestion_control", "mss", "window", "sack", "elfn", "split"),
             ("protocol", ("tcp",)),
         ),
-        **dict.fromkeys(
-            ("rate_kbps", "spacing", "buffer_bytes", "generator"), ("protocol", ("udp",))
-        ),
+        **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
+        "generator": ("protocol", ("tcp", "udp")),
         **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping"))),
         **dict.fromkeys(("interval_s", "timeout_s"), ("protocol", ("ping",))),
         **dict.fromkeys(("request", "response", "think", "transactions"), ("protocol", ("rr",))),
@@ -236,7 +235,8 @@ class Flow(Table):
     )
     generator: Literal["hoplab", "iperf3"] | None = key(
         None,
-        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`",
+        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`, of "
+        "`tcp` without `packets` `iperf3`",
     )
     interval_s: Number | None = key(None, "between echoes; default 1", unit="s", ge=0.001, le=1000)
     timeout_s: Number | None = key(
@@ -313,6 +313,11 @@ class Flow(Table):
             self._check_udp()
         elif self.protocol == "rr":
             self._check_sizes()
+        elif self.is_counted and self.is_iperf3:
+            raise ValueError(
+                "a counted transfer is not iperf3's, which ends with octets on their way; remove "
+                "packets or generator"
+            )
         elif self.protocol == "tcp" and self.packet_bytes is not None and self.packets is None:
             raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
         known = variant(self.congestion_control)
@@ -351,11 +356,15 @@ class Flow(Table):
         return self.protocol == "udp" and self.rate_kbps is None and self.packets is None
 
     @property
+    def sender(self) -> Literal["hoplab", "iperf3"]:
+        """The program that sends and receives it."""
+        endless = self.protocol == "tcp" and self.packets is None
+        return self.generator or ("iperf3" if endless else "hoplab")
+
+    @property
     def is_iperf3(self) -> bool:
         """Whether iperf3 sends and receives it, with its control connection."""
-        if self.protocol == "udp":
-            return self.generator == "iperf3"
-        return self.protocol == "tcp" and not self.is_counted
+        return self.sender == "iperf3"
 
     @property
     def is_exchange(self) -> bool:

@@ -51,6 +51,12 @@ def variant(name: str | None) -> Variant | None:
     return VARIANTS.get(name or "") or _BY_PAPER.get(name or "")
 
 
+def kernel_congestion_control(name: str) -> str:
+    """Return the kernel's name for a variant's algorithm."""
+    found = variant(name)
+    return name if found is None else found.congestion_control
+
+
 def uses_sack(name: str | None) -> bool:
     """Return whether a flow of this variant uses SACK, if nothing else is asked for. None stands
     for the kernel's default variant."""

@@ -430,6 +430,8 @@ def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
         "name": flow.name or f"flow{index}",
         "stop_s": min(flow.stop_s or scenario.duration_s, scenario.duration_s),
     }
+    if flow.protocol in ("tcp", "udp"):
+        update["generator"] = flow.sender
     if flow.protocol == "tcp":
         update["split"] = split = _split(flow, index, scenario.split)
         default = DEFAULT[tcp.profile]
@@ -444,7 +446,6 @@ def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
             update["sack"] = uses_sack(name)
     elif flow.protocol == "udp":
         update["packet_bytes"] = flow.packet_bytes or UDP_BYTES
-        update["generator"] = flow.generator or "hoplab"
     elif flow.protocol == "ping":
         update["packet_bytes"] = flow.packet_bytes or PING_BYTES
         update["interval_s"] = flow.interval_s or PING_INTERVAL_S

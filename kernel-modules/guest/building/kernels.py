@@ -123,8 +123,15 @@ class Kernel:
 
     def _build_packaged(self, result: Path) -> None:
         require_tools()
-        assert isinstance(self.wanted.source, Package)
         tree = self.place / self.hash(self.packaged())
+        if not (tree / "linux").exists():
+            self._compile_packaged(tree)
+        # To link waits for nobody who compiles another kernel.
+        with _locked(self.place / "finish.lock"):
+            self._finish(tree, result, self.packaged(), {})
+
+    def _compile_packaged(self, tree: Path) -> None:
+        assert isinstance(self.wanted.source, Package)
         with _locked(self.place / "lock"):
             if not (tree / "linux").exists():
                 with _new_folder(self.place, "build-") as work:
@@ -144,7 +151,6 @@ class Kernel:
                     _drop_folders(work)
                     shutil.rmtree(tree, ignore_errors=True)
                     work.rename(tree)
-            self._finish(tree, result, self.packaged(), {})
 
     def _build_own(self) -> Path:
         wanted, key = self.wanted, self.wanted.source.about["name"]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which program sends a flow, and what the lab's own one is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.guest.traffic import ends
+from hoplab.guest.traffic.ends import Ends
+from hoplab.model.errors import ScenarioError
+from hoplab.model.network.plan import Conversation, plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
+
+EPOCH_NS = 7_000_000_000
+
+
+def conversation(**flow: Any) -> Conversation:
+    whole = {"source": "n0", "destination": "n1", **flow}
+    document = {"duration_s": 10, "topology": {"kind": "pair"}, "flow": [whole]}
+    return plan(resolve(parse(document, "test"))).conversations[0]
+
+
+def test_iperf3_sends_tcp_to_its_stop_and_what_names_it() -> None:
+    counted = {"packets": 5, "packet_bytes": 100}
+    udp = {"protocol": "udp", "rate_kbps": 10}
+    assert conversation().is_iperf3
+    assert not conversation(generator="hoplab").is_iperf3
+    assert not conversation(**counted).is_iperf3
+    assert not conversation(**udp).is_iperf3
+    assert conversation(**udp, generator="iperf3").is_iperf3
+    assert not conversation(**udp, **counted).is_iperf3
+    assert not conversation(protocol="ping").is_iperf3
+    assert not conversation(protocol="rr").is_iperf3
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [
+        ({"protocol": "ping", "generator": "iperf3"}, "generator counts only where protocol is"),
+        ({"packets": 5, "packet_bytes": 100, "generator": "iperf3"}, "a counted transfer is not"),
+    ],
+)
+def test_iperf3_refuses_what_it_does_otherwise(flow: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        conversation(**flow)
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ends:
+    monkeypatch.setattr(ends, "program", lambda name: name)
+    (tmp_path / "raw").mkdir()
+    return Ends(tmp_path, EPOCH_NS, interval_s=0.1, resident=True)
+
+
+def end(command: list[str]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(Path(command[1]).read_text(encoding="utf-8"))
+    assert document["resident"]
+    return dict(document["end"])
+
+
+def test_a_sender_is_told_final_values(told: Ends) -> None:
+    udp = {"protocol": "udp", "rate_kbps": 64}
+    flow = conversation(**udp, dscp=46, packets=9, packet_bytes=160, buffer_bytes=8192)
+    assert end(told.client(flow)) == {
+        "udp_send": {
+            "own": "10.0.0.1:20001",
+            "to": "10.0.0.2:5201",
+            "traffic_class": 184,
+            "buffer_bytes": 8192,
+            "packet_bytes": 160,
+            "packets": 9,
+            "rate_bps": 64_000.0,
+            "seed": None,
+        }
+    }
+    flow = conversation(**udp, spacing="random")
+    assert end(told.client(flow))["udp_send"]["seed"] == flow.seed
+    assert end(told.client(conversation(protocol="udp")))["udp_send"]["rate_bps"] is None
+
+
+def test_a_receiver_is_told_when_rows_are_due(told: Ends) -> None:
+    flow = conversation(protocol="udp", rate_kbps=64, start_s=1.5, stop_s=4, ip=6)
+    assert end(told.server(flow))["udp_receive"] == {
+        "own": f"[{flow.destination_address}]:5201",
+        "rows": {
+            "flow": "flow0",
+            "table": str(told.out / "raw" / "udp-flow0.jsonl"),
+            "epoch_ns": EPOCH_NS,
+        },
+        "begin_ns": 8_500_000_000,
+        "end_ns": 11_000_000_000,
+        "interval_ns": 100_000_000,
+    }
+
+
+def test_a_transfer_is_told_how_much(told: Ends) -> None:
+    flow = conversation(packets=9, packet_bytes=160, congestion_control="newreno", mss=1000)
+    sender, receiver = end(told.client(flow))["tcp_send"], end(told.server(flow))["tcp_receive"]
+    assert sender["counted"] == {"packets": 9, "packet_bytes": 160}
+    assert (sender["mss"], sender["congestion_control"]) == (1000, "reno")
+    report = str(told.out / "raw" / "counted-flow0.json")
+    assert receiver["counted"] == {"octets": 1440, "report": report}
+    flow = conversation(generator="hoplab")
+    assert end(told.client(flow))["tcp_send"]["counted"] is None
+    assert end(told.server(flow))["tcp_receive"]["counted"] is None
+
+
+def test_both_ends_of_transactions_draw_alike(told: Ends) -> None:
+    think = {"kind": "exponential", "mean": 0.5, "high": 2.0}
+    flow = conversation(protocol="rr", request={"mean": 100.0}, think=think)
+    asks, answers = end(told.client(flow))["request"], end(told.server(flow))["respond"]
+    for name in ("seed", "request", "response"):
+        assert asks[name] == answers[name]
+    assert asks["request"] == {"fixed": {"mean": 100.0}}
+    assert asks["think"] == {"exponential": {"mean": 0.5, "high": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("draw", "told_as"),
+    [
+        ({"kind": "uniform", "high": 9.0}, {"uniform": {"low": 0.0, "high": 9.0}}),
+        (
+            {"kind": "pareto", "mean": 9.0, "shape": 1.5},
+            {"pareto": {"mean": 9.0, "shape": 1.5, "high": None}},
+        ),
+    ],
+)
+def test_a_draw_has_the_keys_of_its_kind(
+    told: Ends, draw: dict[str, Any], told_as: dict[str, Any]
+) -> None:
+    flow = conversation(protocol="rr", request=draw)
+    assert end(told.client(flow))["request"]["request"] == told_as
+
+
+def test_a_ping_is_told_its_identifier(told: Ends) -> None:
+    flow = conversation(protocol="ping", interval_s=0.5)
+    assert end(told.client(flow))["ping"] == {
+        "own": "10.0.0.1:20001",
+        "to": "10.0.0.2:5201",
+        "traffic_class": None,
+        "rows": {
+            "flow": "flow0",
+            "table": str(told.out / "raw" / "exchanges-flow0.jsonl"),
+            "epoch_ns": EPOCH_NS,
+        },
+        "end_ns": EPOCH_NS + 10_000_000_000,
+        "identifier": 20001,
+        "packet_bytes": 56,
+        "packets": None,
+        "interval_ns": 500_000_000,
+        "timeout_ns": 10_000_000_000,
+    }
