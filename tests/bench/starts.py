@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What starts cost: ``python -m tests.bench.starts [TIMES]``.
 
-Prints medians of wall time and of processor time, of this process and its guests: for `reset` of
-an environment of ``hoplab.gym`` with the demo, and for a test that pings in a ``network``
-of three stations, with pytest's own share. Each by copies, and by guests that boot.
+Prints medians of wall time and of processor time, of this process and its guests. One is of `reset`
+of an environment of ``hoplab.gym`` with the demo. One is of a test that pings in a ``network`` of
+three stations, with pytest's own share. Each is by copies, and by guests that boot.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -46,7 +47,7 @@ def _resets(times: int) -> Cost:
     """Return what a reset costs, and the end of the run before, once the first is over."""
     env = gym.ScenarioEnv(PROJECT / "experiments" / "demo.toml", gym.Window("flow0", 1, 16))
     env.reset(seed=1)
-    costs = [_cost(lambda seed=seed: env.reset(seed=seed)) for seed in range(2, times + 2)]
+    costs = [_cost(partial(env.reset, seed=seed)) for seed in range(2, times + 2)]
     env.close()
     return _median(costs)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which program sends a flow, and what the lab's own one is told."""
+"""Which program sends a flow, and the documents of the lab's own one."""
 
 import json
 from pathlib import Path

@@ -54,7 +54,7 @@ impl Receiver {
         trying("time stamps", stamped::want(&socket))?;
         let limit = libc::timeval {
             tv_sec: (patience.0 / NS) as i64,
-            // No time at all would mean for ever.
+            // No time at all would mean forever.
             tv_usec: ((patience.0 % NS) / 1000).max(1) as i64,
         };
         let limited = socket::set(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit);

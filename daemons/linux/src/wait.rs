@@ -75,8 +75,8 @@ impl<'fd> Interest<'fd> {
     }
 }
 
-/// Waits until CLOCK_MONOTONIC is `time`, or a signal comes: as exactly as the process's timer slack
-/// allows (prctl(2)), which a lab's children have at a nanosecond.
+/// Waits until CLOCK_MONOTONIC is `time`, or a signal comes. It is as exact as the process's timer
+/// slack allows (prctl(2)). A lab's children have it at a nanosecond.
 pub fn sleep_until(time: Instant) {
     const NS: u64 = 1_000_000_000;
     let time = libc::timespec {
@@ -130,8 +130,8 @@ pub fn wait(interests: &mut [Interest<'_>], longest: Duration) -> Duration {
 }
 
 /// Waits until there is something at one of the descriptors, a signal comes or CLOCK_MONOTONIC is
-/// `due`; it may also end earlier. poll(2) ends up to a thousandth of its wait late (fs/select.c,
-/// select_estimate_accuracy), so the last part is a sleep, in which signals are not let in.
+/// `due`. It may also end earlier. poll(2) ends late by up to a thousandth of its wait (fs/select.c,
+/// select_estimate_accuracy). So the last part is a sleep, in which signals are not let in.
 pub fn wait_exactly(interests: &mut [Interest<'_>], due: Instant) {
     const ASLEEP: Duration = Duration::from_millis(2);
     const LATE: u64 = 500;

@@ -24,6 +24,7 @@
 #include <linux/mmzone.h>
 #include <linux/mount.h>
 #include <linux/pagemap.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -203,7 +204,8 @@ static bool find_pages(void)
 	left_pages = os_own_memory(size);
 	if (!left_pages)
 		return false;
-	find_file_pages(init_task.fs->root.mnt->mnt_sb);
+	/* That of process 1: init_task's own is an empty one from 7.0 on. */
+	find_file_pages(init_pid_ns.child_reaper->fs->root.mnt->mnt_sb);
 	bitmap_copy(left_pages, kept_pages, max_mapnr);
 	for_each_populated_zone(zone)
 		for (order = 0; order < NR_PAGE_ORDERS; order++)
