@@ -10,7 +10,17 @@ from typing import Protocol, TypeVar
 
 from pyroute2.iwutil import IW
 
-from hoplab.guest.network import cells, distribution, hwsim, ipv6, mesh, wifi, wired, wired_loss
+from hoplab.guest.network import (
+    buffers,
+    cells,
+    distribution,
+    hwsim,
+    ipv6,
+    mesh,
+    wifi,
+    wired,
+    wired_loss,
+)
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system.counting import told
@@ -211,6 +221,7 @@ def settings(plan: Plan, namespaces: Namespaces, station: Station) -> None:
             "net.ipv6.conf.default.disable_ipv6": "0" if speaks else "1",
             "net.ipv6.conf.default.router_solicitations": "0",
             "net.ipv6.conf.default.accept_dad": "0",
+            **buffers.sysctls(),
             **more,
         },
     )
