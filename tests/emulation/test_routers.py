@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,20 @@ def test_routes_are_there_at_time_0(tmp_path: Path, run_scenario: Run, protocol:
     # Four hops share a channel on which only one of them sends at a time (test_runs.py).
     assert flow["goodput_kbps"] > 0.15 * 1538
     counters = {(row["node"], row["counter"]): row["value"] for row in run.rows("routing")}
-    assert [counters[f"n{i}", "caught"] for i in range(5)] == [0] * 5
+    # What finds no route lost it to the flow, whose frames collide with a neighbour's HELLOs.
+    failures = {row["node"]: row["t_s"] for row in run.rows("events")[::-1] if is_failure(row)}
+    assert all(counters[f"n{i}", "caught"] == 0 for i in range(5) if f"n{i}" not in failures)
+    # A neighbour is held for 6 s, of which 2 s may be over when the flow begins.
+    assert min(failures.values(), default=10) > 4
     # The daemons woke for their own messages, and for none of hundreds of packets.
     waits = max(counters[f"n{i}", "calls_wait"] for i in range(5))
     assert waits < 250 < flow["delivered_bytes"] / 1460
-    # Chains have no loops, nor losses of routes while no frame fails for good.
-    assert [row for row in run.rows("events") if row["kind"] == "drop"] == []
+    for row in run.rows("events"):
+        assert row["kind"] != "drop" or row["t_s"] >= failures[row["node"]]
+
+
+def is_failure(row: dict[str, Any]) -> bool:
+    return bool(row["kind"] == "link-failure")
 
 
 @pytest.mark.parametrize("metric", ["hops", "etx"])
