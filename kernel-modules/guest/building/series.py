@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -62,10 +61,6 @@ class Series:
             if tier in without or not fitting:
                 continue
             if version(fitting[-1]) < version(str(row.get("until", "0.0"))) <= kernel:
-                continue
-            untried = row.get("untried", [])
-            assert isinstance(untried, list)
-            if fitting[-1] in untried and not os.environ.get("HOPLAB_UNTRIED"):
                 continue
             suffix = "" if fitting[-1] == kernels[0] else f"-{fitting[-1]}"
             chosen.append(Patch(name, tier, self.folder / "hooks" / f"{name}{suffix}.patch"))
