@@ -14,14 +14,6 @@ from hoplab.model.keys.traffic import Draw
 from hoplab.model.keys.variants import kernel_congestion_control
 from hoplab.model.network.plan import Conversation
 
-DRAWN = {
-    "fixed": ("mean",),
-    "uniform": ("low", "high"),
-    "exponential": ("mean", "high"),
-    "pareto": ("mean", "shape", "high"),
-}
-"""By a draw's kind, the keys that count."""
-
 
 @dataclass(frozen=True)
 class Ends:
@@ -133,7 +125,8 @@ def _sizes(conversation: Conversation, flow: RequestFlow) -> dict[str, Any]:
 
 
 def _draw(draw: Draw) -> dict[str, dict[str, float | None]]:
-    return {draw.kind: {name: getattr(draw, name) for name in DRAWN[draw.kind]}}
+    counting = [name for name, (_, kinds) in draw.only.items() if draw.kind in kinds]
+    return {draw.kind: {name: getattr(draw, name) for name in counting}}
 
 
 def _class(conversation: Conversation) -> int | None:
