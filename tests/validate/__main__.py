@@ -53,6 +53,7 @@ PARTS = {
     "tcp/dumbbell": "dumbbell:items",
     "tcp/round-trips": "round_trips:items",
     "tcp/queues": "queues:items",
+    "tcp/links": "links:items",
 }
 QUICK = (
     "medium/maximum",

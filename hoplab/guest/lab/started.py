@@ -39,6 +39,11 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     clock = Clock(lead_s)
     built.account.realtime_epoch_ns = clock.realtime_epoch_ns()
     built.account.monotonic_epoch_ns = clock.epoch_ns
+    if any(way.steps is not None for cable in plan.cables for way in cable.link.ways):
+        # Import here, so that a run without traces does not import it.
+        from hoplab.guest.network import traced
+
+        traced.begin(plan, namespaces, clock.epoch_ns)
     daemons = Daemons()
     undo.later(daemons.stop)
     if plan.radios and not plan.scenario.is_found:

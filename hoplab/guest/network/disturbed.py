@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hoplab.guest.network.wired import LEAF, ROOT, bytes_per_s, room
+from hoplab.guest.network.wired import (
+    IN_ORDER_BYTES_PER_S,
+    LEAF,
+    ROOT,
+    room,
+    serialising_bytes_per_s,
+)
 from hoplab.model.keys.links import NETEM_PACKETS, Bursts, Link
 from hoplab.model.network import jitter
 from hoplab.model.streams import stream_seed
-
-IN_ORDER_BYTES_PER_S = 0xFFFFFFFF
-"""netem's largest rate: a frame takes 0.4 us."""
 
 
 def wire(wires: Any, index: int, link: Link, limit: int, seed: int | None) -> None:
@@ -38,7 +41,7 @@ def wire(wires: Any, index: int, link: Link, limit: int, seed: int | None) -> No
         index,
         ROOT,
         delay_us=(link.delay_ms - inner_ms) * 1000,
-        rate_bytes=bytes_per_s(link.rate_mbps),
+        rate_bytes=serialising_bytes_per_s(link),
         duplicate=link.duplicate,
         # A copy takes a place on the wire for which the sending end has left no time.
         limit=min(limit, room(link)) if link.duplicate else limit,

@@ -128,7 +128,8 @@ ATTRIBUTES: dict[str, dict[str, tuple[int, str, float]]] = {
 """By kind and key: the attribute's number, its format, and its units in one of the key's."""
 
 
-def _attribute(number: int, content: bytes) -> bytes:
+def attribute(number: int, content: bytes) -> bytes:
+    """Return an attribute of netlink."""
     padding = bytes(-len(content) % 4)
     return HEADER.pack(HEADER.size + len(content), number) + content + padding
 
@@ -141,7 +142,7 @@ def _given(queue: Queue) -> Iterable[bytes]:
             continue
         if name in WORDS:
             value = WORDS[name].index(value)
-        yield _attribute(number, struct.pack(f"={form}", round(value * units)))
+        yield attribute(number, struct.pack(f"={form}", round(value * units)))
 
 
 def _of_attributes(queue: Queue) -> bytes:
@@ -151,23 +152,23 @@ def _of_attributes(queue: Queue) -> bytes:
 def _of_cake(queue: Queue) -> bytes:
     packed = _of_attributes(queue)
     if queue.shape_mbps is not None:
-        packed += _attribute(CAKE_RATE, struct.pack("=Q", round(queue.shape_mbps * MBIT_BYTES)))
+        packed += attribute(CAKE_RATE, struct.pack("=Q", round(queue.shape_mbps * MBIT_BYTES)))
     if queue.rtt_ms is not None:
-        packed += _attribute(CAKE_TARGET, struct.pack("=I", round(queue.rtt_ms * 1000 / TARGETS)))
+        packed += attribute(CAKE_TARGET, struct.pack("=I", round(queue.rtt_ms * 1000 / TARGETS)))
     return packed
 
 
 def _of_ets(queue: Queue) -> bytes:
-    packed = _attribute(ETS_BANDS, struct.pack("=B", queue.band_count))
+    packed = attribute(ETS_BANDS, struct.pack("=B", queue.band_count))
     if queue.strict:
-        packed += _attribute(ETS_STRICT, struct.pack("=B", queue.strict))
+        packed += attribute(ETS_STRICT, struct.pack("=B", queue.strict))
     for number, inner, form, values in (
         (ETS_QUANTA, ETS_QUANTUM, "=I", queue.quanta_bytes),
         (ETS_PRIOMAP, ETS_PRIORITY, "=B", queue.priomap),
     ):
         if values:
-            nested = b"".join(_attribute(inner, struct.pack(form, value)) for value in values)
-            packed += _attribute(number | NLA_F_NESTED, nested)
+            nested = b"".join(attribute(inner, struct.pack(form, value)) for value in values)
+            packed += attribute(number | NLA_F_NESTED, nested)
     return packed
 
 
@@ -211,9 +212,14 @@ class _Plain(_Packed):
     options = nla.hex
 
 
+def know(*kinds: str) -> None:
+    """Make pyroute2's ``tc`` take packed attributes for these kinds."""
+    plugins.update(dict.fromkeys(kinds, _Packed))
+
+
 def register() -> None:
     """Make pyroute2's ``tc`` know them."""
-    plugins.update(dict.fromkeys(PACKED, _Packed))
+    know(*PACKED)
     plugins["sfq"] = _Plain
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from hoplab.guest.network import qdiscs
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.model.keys.declare import given
 from hoplab.model.keys.links import NETEM_PACKETS, Link
 from hoplab.model.keys.queues import Queue
 from hoplab.model.keys.radio import RADIO_MTU
@@ -32,6 +33,8 @@ FASTEST_MBPS = 10_000.0
 """More than any radio's rate: a token bucket that never holds a packet back."""
 ROOT, LEAF = 0x10000, 0x20000
 """Handles of the token bucket, and of the queue that is its child."""
+IN_ORDER_BYTES_PER_S = 0xFFFFFFFF
+"""netem's largest rate: a frame takes 0.4 us."""
 SMALLEST_FRAME_BITS = 8 * 60
 """IEEE 802.3-2022 3.2.8, without the check sequence."""
 RED_WEIGHT = 2.0**-9
@@ -109,16 +112,22 @@ def sending_end(netlink: Any, index: int, link: Link, burst_bytes: int = BURST_B
     ``burst_bytes`` is no less than the largest frame.
     """
     queue = link.queue
-    shaped_mbps = link.rate_mbps if queue.kind == "cake" else queue.shape_mbps or link.rate_mbps
-    netlink.tc(
-        "add",
-        "tbf",
-        index,
-        ROOT,
-        rate_bytes=bytes_per_s(shaped_mbps),
-        burst_bytes=burst_bytes,
-        limit_bytes=1 << 24,
-    )
+    shaped_mbps = link.mean_mbps if queue.kind == "cake" else queue.shape_mbps or link.mean_mbps
+    if link.steps is not None:
+        # Import here, so that a run without traces does not import it.
+        from hoplab.guest.network import traced
+
+        traced.sending_end(netlink, index, ROOT, link.steps)
+    else:
+        netlink.tc(
+            "add",
+            "tbf",
+            index,
+            ROOT,
+            rate_bytes=bytes_per_s(shaped_mbps),
+            burst_bytes=burst_bytes,
+            limit_bytes=1 << 24,
+        )
     if queue.kind == "droptail":
         netlink.tc("add", "pfifo", index, LEAF, parent=ROOT + 1, limit=queue.packets)
     elif queue.kind == "red":
@@ -158,6 +167,11 @@ def wire(
     It holds at most ``limit`` packets. ``seed`` is for what chance does beyond uniform losses: the
     discipline draws from a stream of its own then.
     """
+    if link.steps is not None and link.steps.path is not None:
+        from hoplab.guest.network import traced
+
+        traced.wire(wires, index, ROOT, link.steps, given(seed))
+        return
     if link.is_disturbed:
         # Import here, so that a run without chance on its wires does not import it.
         from hoplab.guest.network import disturbed
@@ -170,7 +184,7 @@ def wire(
         index,
         ROOT,
         delay_us=link.delay_ms * 1000,
-        rate_bytes=bytes_per_s(link.rate_mbps),
+        rate_bytes=serialising_bytes_per_s(link),
         loss=link.loss,
         limit=limit or NETEM_PACKETS,
     )
@@ -179,8 +193,14 @@ def wire(
 def room(link: Link) -> int:
     """Return how many packets a direction holds that has a queue behind its start: those on the
     way, and a queue."""
-    bits_on_the_way = link.rate_mbps * 1e3 * link.delay_ms
+    peak_mbps = link.rate_mbps if link.steps is None else link.steps.peak_mbps
+    bits_on_the_way = peak_mbps * 1e3 * link.delay_ms
     return link.queue.packets + math.ceil(bits_on_the_way / SMALLEST_FRAME_BITS)
+
+
+def serialising_bytes_per_s(link: Link) -> int:
+    """Return the rate of the wire's netem. A packet of a trace has been serialised before it."""
+    return bytes_per_s(link.rate_mbps) if link.steps is None else IN_ORDER_BYTES_PER_S
 
 
 def bytes_per_s(rate_mbps: float) -> int:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag, model_validator
 
-from hoplab.model.keys.declare import TABLE, Name, Number, Probability, Table, key
+from hoplab.model.keys.declare import TABLE, Name, Number, Probability, Switch, Table, Text, key
+from hoplab.model.keys.link_traces import LinkTrace, unpacked
 from hoplab.model.keys.queues import Queue
 from hoplab.model.wording import CHOICE, UNION
 
@@ -58,6 +59,8 @@ Losses = Annotated[
     ),
 ]
 Jitter = Literal["uniform", "normal", "pareto"]
+Preset = Literal["dsl", "cable", "4g", "5g", "leo", "geo"]
+TRACES = ("trace", "trace_steps")
 
 
 def _rate(default: float | None, sentence: str) -> Any:
@@ -79,6 +82,14 @@ class Way(Table):
     reorder: Probability | None = key(None, "probability of overtaking")
     duplicate: Probability | None = key(None, "probability of a second copy")
     queue: Queue | None = key(None, "at the sending end")
+    trace: Text | None = key(None, "its capacity over time")
+    trace_repeats: Switch | None = key(None, "the trace begins anew at its end")
+    trace_steps: Text | None = key(None, "in a run's `scenario.json` instead of `trace`")
+
+
+def _check_rate(written: Link | Way) -> None:
+    if written.trace is not None and "rate_mbps" in written.model_fields_set:
+        raise ValueError("trace gives the rate, and so does rate_mbps; remove one")
 
 
 class Link(Table):
@@ -105,6 +116,20 @@ class Link(Table):
         0.0, "probability that a packet comes twice; the copy takes its time on the wire"
     )
     queue: Queue = key(Queue(), "at each end")
+    preset: Preset | None = key(
+        None, "an access technology ([presets](links.md#presets)), under the keys given here"
+    )
+    trace: Text | None = key(
+        None,
+        "file with the capacity over time instead of `rate_mbps`: CSV or Mahimahi's format "
+        "([traces](links.md#capacity-over-time))",
+    )
+    trace_repeats: Switch | None = key(
+        None,
+        "the trace begins anew at its end; else a CSV's last row stays, and Mahimahi's link "
+        "carries nothing more; default true",
+    )
+    trace_steps: Text | None = key(None, "in a run's `scenario.json` instead of `trace`, packed")
     up: Way | None = key(None, "what differs from the first end to the second")
     down: Way | None = key(None, "what differs from the second end to the first")
 
@@ -113,7 +138,9 @@ class Link(Table):
         if self.ends[0] == self.ends[1]:
             raise ValueError(f"a link joins two different stations, got {self.ends[0]} twice")
         for name, way in zip(("up", "down"), self.ways, strict=True):
+            written = self if getattr(self, name) is None else getattr(self, name)
             try:
+                _check_rate(written)
                 way.check_way()
             except ValueError as error:
                 own = getattr(self, name) is not None
@@ -128,13 +155,29 @@ class Link(Table):
     def _way(self, own: Way | None) -> Link:
         given = {} if own is None else {name: getattr(own, name) for name in own.model_fields_set}
         update = {name: value for name, value in given.items() if value is not None}
+        if "rate_mbps" in update or any(name in update for name in TRACES):
+            # A direction's own capacity replaces the link's, whichever way that is given.
+            update = {**dict.fromkeys(TRACES), **update}
         return self.model_copy(update={**update, "up": None, "down": None})
+
+    @property
+    def steps(self) -> LinkTrace | None:
+        """The trace of a resolved link."""
+        return None if self.trace_steps is None else unpacked(self.trace_steps)
+
+    @property
+    def mean_mbps(self) -> float:
+        """The rate in the long run."""
+        return self.rate_mbps if self.steps is None else self.steps.mean_mbps
 
     def check_way(self) -> None:
         """Raise ValueError if the values of one direction contradict each other."""
-        require_room(self.rate_mbps, self.delay_ms)
         shape_mbps = self.queue.shape_mbps
-        if shape_mbps is not None and shape_mbps > self.rate_mbps:
+        if any(getattr(self, name) is not None for name in TRACES):
+            self._check_trace()
+        else:
+            require_room(self.rate_mbps, self.delay_ms)
+        if shape_mbps is not None and shape_mbps > self.rate_mbps and self.steps is None:
             raise ValueError(
                 f"queue.shape_mbps {shape_mbps:g} is above rate_mbps {self.rate_mbps:g}, so the "
                 "queue would not hold the packets back; lower it"
@@ -150,6 +193,22 @@ class Link(Table):
             raise ValueError(
                 "duplicate does not go with jitter_ms or reorder: Linux's netem does not mix them; "
                 "put one of them on a link of its own"
+            )
+
+    def _check_trace(self) -> None:
+        if self.queue.shape_mbps is not None and self.queue.kind != "cake":
+            raise ValueError(
+                f"queue.shape_mbps of {self.queue.kind!r} takes the place of the trace; remove it, "
+                'or set kind = "cake", which shapes above'
+            )
+        if self.steps is None:
+            return
+        delay_ms = self.delay_ms if self.steps.path is None else self.steps.longest_delay_ms
+        require_room(self.steps.peak_mbps, delay_ms)
+        if self.steps.path is not None and (self.is_disturbed or self.loss):
+            raise ValueError(
+                "trace has delay_ms or loss of its own, beside which jitter_ms, loss, reorder and "
+                "duplicate do not count; remove them"
             )
 
     @property

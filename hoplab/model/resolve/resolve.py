@@ -53,7 +53,7 @@ from hoplab.model.network.channels import channel_mhz
 from hoplab.model.network.plan import addresses_of
 from hoplab.model.network.powers import received_dbm
 from hoplab.model.network.reach import reach_m
-from hoplab.model.resolve import programs
+from hoplab.model.resolve import access_links, programs
 from hoplab.model.resolve.branch import branched
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.wording import worded
@@ -125,7 +125,9 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
         {
             "topology": Topology(),
             "station": stations,
-            "link": links,
+            "link": tuple(
+                access_links.resolved(link, scenario.duration_s, folder) for link in links
+            ),
             "cell": tuple(_cell(cell, i, radio) for i, cell in enumerate(scenario.cell)),
             "backbone": tuple(_backbone(one, i) for i, one in enumerate(scenario.backbone)),
             "radio": radio,

@@ -15,7 +15,7 @@ from building import GUEST, Failed, Refused
 from building.compiled import environment, make
 from building.log import first_error
 
-MODULES = ("tcp", "elfn")
+MODULES = ("tcp", "elfn", "link")
 """Folders of ``kernel-modules``."""
 ENGINE = GUEST.parent.parent / "build" / "bin" / "hoplab-engine.o"
 """The medium and the DSR daemon, which ``scripts/daemons`` compiles."""
