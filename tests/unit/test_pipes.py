@@ -148,6 +148,7 @@ OWN = (
     "host/selftest/*",
     *("host/stream/file.py", "many/store/files.py", "many/store/key.py", "many/store/serve.py"),
     *("many/sweep/task.py", "model/records/schema.py", "model/resolve/resolve.py"),
+    "model/resolve/access_links.py",
     *("show/live/server.py", "show/live/shown.py", "show/report/figures.py"),
     # New files that the user names.
     *("front/commands/export.py", "front/commands/new.py", "front/commands/lock.py"),
