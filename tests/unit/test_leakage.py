@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from hoplab.model.errors import ScenarioError
 from hoplab.model.network.leakage import Band, leakage_db, mask
 from tests.scenarios import document
 
@@ -94,8 +93,3 @@ def test_energy_makes_a_channel_busy_20_db_above_a_preamble() -> None:
 )
 def test_nothing_leaks(channels: tuple[int | None, ...], radio: dict[str, Any]) -> None:
     assert told(*channels, **radio) is None
-
-
-def test_leakage_is_refused_where_there_is_no_mask() -> None:
-    with pytest.raises(ScenarioError, match="leakage counts only where standard is"):
-        told(1, 6, profile="80211g", leakage="mask")

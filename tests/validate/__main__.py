@@ -43,6 +43,7 @@ PARTS = {
     "medium/bianchi": "contention:items",
     "medium/terminals": "terminals:items",
     "medium/exact": "exactness:items",
+    "medium/air": "air:items",
     "medium/chain": "chain:static",
     "dsr/chain": "chain:dsr",
     "dsr/collapse": "collapse:items",

@@ -27,6 +27,12 @@ pub enum Change {
         radio: RadioId,
         place: Position,
     },
+    /// As [`Change::Put`], at its present height.
+    Move {
+        radio: RadioId,
+        x_m: f64,
+        y_m: f64,
+    },
     Power {
         radio: RadioId,
         up: bool,
@@ -257,6 +263,10 @@ impl<T> Channel<T> {
     pub fn change(&mut self, change: Change, now: Instant) {
         match change {
             Change::Put { radio, place } => self.medium.put(radio, place),
+            Change::Move { radio, x_m, y_m } => {
+                let Position { z_m, .. } = self.medium.position(radio, now);
+                self.medium.put(radio, Position { x_m, y_m, z_m });
+            }
             Change::Power { radio, up } => self.medium.schedule_power(now, radio, up),
             Change::Lose { link, rate } => self.medium.set_loss(link, rate),
             Change::Level { link, dbm } => {

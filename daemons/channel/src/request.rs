@@ -8,7 +8,7 @@
 //! {"do": "transmit", "station": "n1", "dbm": 15.0}
 //! ```
 
-use hoplab_medium_core::{Dbm, LinkId, Position, RadioId};
+use hoplab_medium_core::{Dbm, LinkId, RadioId};
 use serde::Deserialize;
 
 use crate::channel::{Change, Part};
@@ -73,12 +73,10 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
         })
     };
     Ok(match request {
-        Request::Move { station, x_m, y_m } => Change::Put {
+        Request::Move { station, x_m, y_m } => Change::Move {
             radio: radio(&station)?,
-            place: Position::new(
-                within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
-                within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
-            ),
+            x_m: within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
+            y_m: within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
         },
         Request::Power { station, up } => Change::Power {
             radio: radio(&station)?,

@@ -70,4 +70,7 @@ pub use params::{Block, ErrorTable, Leak, Leakage, Params, Reception, Rules};
 pub use parts::BlockAck;
 pub use phy::{Phy, Standard};
 pub use rate::{Guard, Modulation, Rate, Scheme, Width};
-pub use space::{Antenna, Fading, Model, Position, Propagation, Station, Waypoint};
+pub use space::{
+    Antenna, Course, Fading, Floor, Interferer, Model, Position, Propagation, Share, Station, Wall,
+    Waypoint,
+};

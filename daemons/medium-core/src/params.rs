@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
-use crate::space::{Fading, Model, Propagation};
+use crate::space::{Fading, Floor, Interferer, Model, Propagation, Wall};
 use crate::{Dbm, Edca, Energy, Mhz, Nic, Phy, Rate, Standard, Width};
 
 /// Whose rules radios follow.
@@ -113,6 +113,13 @@ pub struct Params {
     pub propagation: Propagation,
     /// Standard deviation of a link's deviation from the mean path loss, in dB.
     pub shadowing_db: f64,
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub walls: Vec<Wall>,
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub floors: Vec<Floor>,
+    /// Other transmitters.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub interferers: Vec<Interferer>,
     pub fading: Fading,
     pub reception: Reception,
     /// What [`Reception::Table`] goes by.
@@ -204,6 +211,9 @@ impl Default for Params {
                 antenna_gain_dbi: 0.0,
             },
             shadowing_db: 0.0,
+            walls: Vec::new(),
+            floors: Vec::new(),
+            interferers: Vec::new(),
             fading: Fading::None,
             reception: Reception::Threshold,
             table: ErrorTable::default(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{change, Changes, Control, Refusal};
-use hoplab_medium_core::{Dbm, LinkId, Position, RadioId, Stream};
+use hoplab_medium_core::{Dbm, LinkId, RadioId, Stream};
 
 fn names() -> Vec<String> {
     vec!["a".into(), "b".into()]
@@ -18,12 +18,12 @@ fn asked(text: &str) -> Result<Change, Refusal> {
 
 #[test]
 fn requests_are_changes() {
-    let place = Position::new(1.5, -2.0);
     assert_eq!(
         asked(r#"{"do": "move", "station": "b", "x_m": 1.5, "y_m": -2}"#).ok(),
-        Some(Change::Put {
+        Some(Change::Move {
             radio: RadioId::new(1),
-            place
+            x_m: 1.5,
+            y_m: -2.0
         })
     );
     assert_eq!(
@@ -109,8 +109,8 @@ fn bytes_of_any_kind_are_refused_or_within_bounds() {
             let at = random.below(bytes.len() as u32) as usize;
             bytes[at] = random.below(256) as u8;
         }
-        if let Ok(Change::Put { radio, place }) = change(&bytes, &names()) {
-            assert!(radio.index() < 2 && place.x_m.abs() <= 1e6 && place.y_m.abs() <= 1e6);
+        if let Ok(Change::Move { radio, x_m, y_m }) = change(&bytes, &names()) {
+            assert!(radio.index() < 2 && x_m.abs() <= 1e6 && y_m.abs() <= 1e6);
         }
     }
 }

@@ -32,7 +32,8 @@ def take(
         str, typer.Option(metavar="NAME", help=f"One of {', '.join(formats.PROTOCOLS)}.")
     ] = formats.WIRED,
 ) -> None:
-    """Make a scenario of a network map, or of a topology of CORE, Mininet or containerlab."""
+    """Make a scenario of a network map, a floor plan, or a topology of CORE, Mininet or
+    containerlab."""
     network = formats.read(file, named)
     text = formats.text(network, routing, file.name)
     resolve(scenario_file.parse(network.document(routing), str(file)), file.parent)

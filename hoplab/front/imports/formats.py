@@ -18,6 +18,8 @@ FORMATS = {
     "core": ".xml",
     "mininet": ".mn",
     "containerlab": ".yml, .yaml",
+    "geojson": ".geojson",
+    "svg": ".svg",
 }
 """The tools, and how the names of their files end."""
 PROTOCOLS = get_args(ProtocolName)

@@ -43,6 +43,7 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Reso
                 mac=plan.mac[wlan.name],
                 x_m=station.x_m,
                 y_m=station.y_m,
+                z_m=station.z_m,
                 waypoints=station.waypoints,
                 nic=station.nic,
                 channel=channel_of(scenario, wlan),
@@ -52,6 +53,9 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Reso
             for station in scenario.station
             for wlan in plan.wlans.get(station.name, ())
         ),
+        wall=scenario.wall,
+        floor=scenario.floor,
+        interferer=scenario.interferer,
         loss=tuple(
             each
             for loss in scenario.loss

@@ -12,7 +12,7 @@ from hoplab.model.keys.cells import Cell
 from hoplab.model.keys.radio import BAND_6_GHZ, in_vht_tables
 from hoplab.model.keys.resolved import Resolved, ResolvedRadio
 from hoplab.model.network.powers import received_dbm
-from hoplab.model.network.reach import hearing, reach_m
+from hoplab.model.network.reach import hearing, reach_m, reaching
 
 
 def check_cells(scenario: Resolved) -> None:
@@ -308,12 +308,17 @@ def _within_reach(scenario: Resolved, cell: Cell, i: int) -> None:
                     "other at time 0 by [[snr]], so it cannot associate; name both ways"
                 )
         return
-    places = {station.name: station.place() for station in scenario.station}
-    reach = reach_m(scenario.radio)
+    places = {station.name: (*station.place(), station.z_m) for station in scenario.station}
+    reach, reaches = reach_m(scenario.radio), reaching(scenario)
     for j, client in enumerate(cell.clients):
         distance = math.dist(places[client], places[cell.access_point])
         if distance > reach:
             raise ScenarioError(
                 f"cell.{i}.clients.{j}: {client} is {distance:.4g} m from {cell.access_point}, "
                 f"which reaches {reach:.4g} m, so it cannot associate; move it closer"
+            )
+        if not reaches(places[client], places[cell.access_point]):
+            raise ScenarioError(
+                f"cell.{i}.clients.{j}: walls or floors keep {client} from {cell.access_point}, "
+                f"{distance:.4g} m away, so it cannot associate; move it closer"
             )

@@ -14,6 +14,8 @@ from hoplab.model.keys.radio import BAND_2_GHZ
 from hoplab.model.keys.resolved import ResolvedRadio
 from hoplab.model.network.channels import channels_of, listed, overlaps, span_mhz, widest_mhz
 
+NARROW_MHZ = 20
+
 
 class Place(NamedTuple):
     """The channel and the width that a table names. It has those of `[radio]` else."""
@@ -39,7 +41,7 @@ def check_channels(radio: ResolvedRadio, places: Sequence[Place]) -> None:
 
 def _together(radio: ResolvedRadio, first: Place, second: Place) -> None:
     """Two on one channel have one width. Two whose channels overlap need secondary channels, which
-    the rules of 802.11n and later have at 5 and 6 GHz."""
+    the rules of 802.11n and later have at 5 and 6 GHz. At 2.4 GHz they leak to each other."""
     if first.channel == second.channel:
         if first.width_mhz != second.width_mhz:
             raise ScenarioError(
@@ -48,11 +50,25 @@ def _together(radio: ResolvedRadio, first: Place, second: Place) -> None:
             )
         return
     spans = [span_mhz(radio, given(place.channel), place.width_mhz) for place in (first, second)]
-    if overlaps(*spans) and not (radio.rules == "edca" and radio.band != BAND_2_GHZ):
+    if not overlaps(*spans) or (radio.rules == "edca" and radio.band != BAND_2_GHZ):
+        return
+    where = (
+        f"{second.table}.channel: {second.channel} overlaps {first.channel} of "
+        f"{first.table}.channel"
+    )
+    if radio.band != BAND_2_GHZ:
         raise ScenarioError(
-            f"{second.table}.channel: {second.channel} overlaps {first.channel} of "
-            f"{first.table}.channel, and channels are the same or apart; use one that is further "
-            "away, or the same"
+            f"{where}, and channels are the same or apart; use one that is further away, or the "
+            "same"
+        )
+    if radio.leakage != "mask":
+        raise ScenarioError(
+            f'{where}; set radio.leakage = "mask", or use one that is further away, or the same'
+        )
+    if any(given(place.width_mhz) > NARROW_MHZ for place in (first, second)):
+        raise ScenarioError(
+            f"{where}, which at 2.4 GHz only channels of 20 MHz may; use one that is further away, "
+            "or radio.width_mhz = 20"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories_of_radios
 from hoplab.model.checks.channels import Place, check_channels
 from hoplab.model.checks.names import known, named_once
@@ -148,6 +149,7 @@ def check_medium(medium: ResolvedMedium) -> None:
         [Place(f"station.{i}", station.channel) for i, station in enumerate(medium.station)],
     )
     check_snr(medium.snr, names, medium.radio, medium.event)
+    check_surroundings(medium, names)
     for key, tables in (("loss", medium.loss), ("event", medium.event)):
         for i, table in enumerate(tables):
             for end in ("station", "src", "dst"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
+from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories
 from hoplab.model.checks.cells import check_cells
 from hoplab.model.checks.channels import Place, check_channels
@@ -94,6 +95,11 @@ def _radios_of_stations(scenario: Resolved) -> None:
         check_radio_of_run(scenario)
     radios = [station.name for station in scenario.station if station.radio]
     check_snr(scenario.snr, radios, scenario.radio, scenario.event)
+    if not radios:
+        for key in ("wall", "floor", "interferer"):
+            if getattr(scenario, key):
+                raise ScenarioError(f"{key}: acts on nothing, because no station has a radio")
+    check_surroundings(scenario, [station.name for station in scenario.station])
 
 
 def _channels(scenario: Resolved) -> None:
@@ -129,7 +135,7 @@ def _network(scenario: Resolved) -> None:
                 raise ScenarioError(
                     f'station {station.name}: port: not given, but network.built_by is "script"'
                 )
-        for key in ("link", "loss", "event"):
+        for key in ("link", "loss", "event", "wall", "floor", "interferer"):
             if getattr(scenario, key):
                 raise ScenarioError(
                     f"{key}: is of networks that Hoplab builds, and a script has built this one; "

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from hoplab.model.keys.building import MAX_FLOORS, MAX_WALLS, Floor, Wall
 from hoplab.model.keys.declare import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.interferers import MAX_INTERFERERS, Interferer
 from hoplab.model.keys.measure import Recorded, Seeded
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio, Width
 from hoplab.model.keys.snr import MAX_MEASURED_LINKS, Snr
@@ -59,6 +61,11 @@ class MediumFile(Seeded):
     )
     radio: Radio = key(Radio(), "the channel")
     station: tuple[RadioStation, ...] = key(..., "the radios")
+    wall: tuple[Wall, ...] = key((), "walls", max_length=MAX_WALLS)
+    floor: tuple[Floor, ...] = key((), "floors", max_length=MAX_FLOORS)
+    interferer: tuple[Interferer, ...] = key(
+        (), "transmitters that are no radios", max_length=MAX_INTERFERERS
+    )
     loss: tuple[Loss, ...] = key((), "frames lost on top of the channel", max_length=1000)
     snr: tuple[Snr, ...] = key((), "links as they were measured", max_length=MAX_MEASURED_LINKS)
     event: tuple[Event, ...] = key((), "what happens at a time", max_length=10_000)

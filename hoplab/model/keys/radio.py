@@ -39,6 +39,7 @@ RATES_OF_STANDARD = {
     "802.11ax": OFDM_MBPS,
 }
 """Rates before HT. From 802.11n on, these are the rates of frames that are not data."""
+DSSS_STANDARDS = ("802.11", "802.11b")
 HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax")
 NO_RTS = 2347
 """The threshold of octets that no frame exceeds (dot11RTSThreshold, IEEE 802.11-2020 annex C)."""
@@ -117,6 +118,8 @@ Width = Annotated[int, *one_of((20, 40, 80, 160), "width in MHz")]
 Aggregation = Annotated[bool | str, *one_of((True, False, "kernel"), "way to aggregate")]
 Band = Annotated[float, *one_of((BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ), "band in GHz")]
 Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]
+
+Indoor = Literal["itu-residential", "itu-office", "3gpp-inh-los", "3gpp-inh-nlos"]
 
 Standard = Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"]
 
@@ -292,7 +295,6 @@ class Radio(Table):
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
         "propagation_delay": ("rules", ("edca",)),
-        "leakage": ("standard", HT_STANDARDS),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
         "airtime_fairness": ("queue", ("fq_codel",)),
@@ -419,6 +421,11 @@ class Radio(Table):
     propagation: Literal["two-ray", "friis", "log-distance"] | None = key(
         None, "mean power over distance"
     )
+    indoor: Indoor | None = key(
+        None,
+        "sets `propagation`, `exponent` and `reference_m` as a building's: ITU-R P.1238-7 table 2, "
+        "or 3GPP TR 38.901 InH (`docs/medium.md`)",
+    )
     propagation_delay: Switch | None = key(
         None, "a signal takes 3.34 ns a metre, at most a slot; default with `edca`"
     )
@@ -473,7 +480,17 @@ class Radio(Table):
         False, "a receiver changes to a later frame, stronger by `capture_db`"
     )
     leakage: Literal["mask", "none"] | None = key(
-        None, "what other channels hear: by the transmit spectrum mask, or nothing"
+        None,
+        "what other channels hear: by the transmit spectrum mask, or nothing, the default before "
+        "802.11n; with `mask` channels of 2.4 GHz may overlap",
+    )
+    ed_threshold_dbm: Number | None = key(
+        None,
+        "least energy, whatever it is, that makes the channel busy; default 20 dB above carrier "
+        "sense, DSSS by `tx_power_dbm`",
+        unit="dBm",
+        ge=LEAST_DBM,
+        le=MOST_DBM,
     )
     noise_dbm: Number | None = key(
         None,
@@ -499,6 +516,11 @@ class Radio(Table):
     def is_adaptive(self) -> bool:
         """Whether the kernel's minstrel chooses the rate of data frames."""
         return self.rate_mbps == "auto"
+
+    @property
+    def is_dsss(self) -> bool:
+        """Whether all frames are of DSSS or CCK."""
+        return self.standard in DSSS_STANDARDS
 
     @property
     def fixed_by_medium(self) -> bool:

@@ -16,10 +16,12 @@ from pydantic import PlainValidator, ValidationError, model_validator
 
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.branch import Branch
+from hoplab.model.keys.building import MAX_FLOORS, MAX_WALLS, Floor, Wall
 from hoplab.model.keys.cells import MAX_CELLS, Cell
 from hoplab.model.keys.declare import MAX_DURATION_S, Conditions, Number, Table, Text, key
 from hoplab.model.keys.dsr import DsrSettings
 from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.interferers import MAX_INTERFERERS, Interferer
 from hoplab.model.keys.links import Link
 from hoplab.model.keys.measure import Measure, Seeded
 from hoplab.model.keys.program import MAX_PROGRAMS, Additions, Program
@@ -155,6 +157,11 @@ class Scenario(Seeded):
     cell: tuple[Cell, ...] = key((), "access points and their clients", max_length=MAX_CELLS)
     backbone: tuple[Backbone, ...] = key((), "mesh and ad-hoc networks", max_length=MAX_CELLS)
     radio: Radio = key(Radio(), "channel")
+    wall: tuple[Wall, ...] = key((), "walls", max_length=MAX_WALLS)
+    floor: tuple[Floor, ...] = key((), "floors", max_length=MAX_FLOORS)
+    interferer: tuple[Interferer, ...] = key(
+        (), "transmitters that are no radios of the network", max_length=MAX_INTERFERERS
+    )
     routing: Routing = key(Routing(), "routing protocol")
     tcp: Tcp = key(Tcp(), "TCP's settings")
     split: Split | None = key(None, "Split-TCP's proxies")

@@ -130,6 +130,7 @@ class Placed(Table):
     )
     x_m: Coordinate = key(0.0, "place", unit="m")
     y_m: Coordinate = key(0.0, "place", unit="m")
+    z_m: Coordinate = key(0.0, "height above the ground, also on its way", unit="m")
     waypoints: tuple[tuple[Arrival, Coordinate, Coordinate], ...] = key(
         (), "`[[t_s, x_m, y_m], …]`: straight lines between, rest before and after"
     )

@@ -100,6 +100,16 @@ def span_mhz(
     return centre - half, centre + half
 
 
+def signal_mhz(radio: ResolvedRadio, channel: int, width_mhz: int) -> tuple[float, float]:
+    """Return the frequencies that a signal of ``radio`` takes, from and to, in MHz. Unlike
+    `span_mhz` this is no room for two ways to use it."""
+    if radio.band != BAND_2_GHZ:
+        return span_mhz(radio, channel, width_mhz)
+    width: float = DSSS_WIDTH_MHZ if radio.is_dsss else width_mhz
+    centre = channel_mhz(radio.band, channel)
+    return centre - width / 2, centre + width / 2
+
+
 def overlaps(one: tuple[float, float], other: tuple[float, float]) -> bool:
     """Whether two spans of `span_mhz` share frequencies."""
     return one[0] < other[1] and other[0] < one[1]

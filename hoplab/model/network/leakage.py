@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transmitter may send beside its channel: the transmit spectrum masks of IEEE 802.11-2020
-19.3.18.1 (HT), 21.3.17.1 (VHT) and 802.11ax-2021 27.3.19.1 (HE).
+"""What a transmitter may send beside its channel: the transmit spectrum masks.
+
+They are those of IEEE 802.11-2020 16.3.7.5 (DSSS), 17.3.9.3 (OFDM), 19.3.18.1 (HT), 21.3.17.1 (VHT)
+and 802.11ax-2021 27.3.19.1 (HE).
 
 A mask limits the density of power over the offset from the channel's centre, relative to the
 largest density. It is linear in dB between its points, and constant after the last one:
 
     offset | flat   skirt   1 width   1.5 widths
-    dBr    | 0      -20     -28       -40 (-45 at 2.4 GHz)
+    dBr    | 0      -20     -28       -40 (-45 of HT and HE at 2.4 GHz)
+
+DSSS may send 0 dBr up to 11 MHz, -30 up to 22 MHz and -50 beyond.
 
 `leakage_db` takes a transmitter that uses all of it. On 20 MHz, in MHz of the flat top, VHT leaks
 to the next channel, whose subcarriers lie from 20 - 9 to 20 + 9 MHz:
@@ -20,6 +24,10 @@ to the next channel, whose subcarriers lie from 20 - 9 to 20 + 9 MHz:
 
 Clause 17.3.9.3 has the same mask for OFDM on 20 MHz, with which answers are sent. The masks' floor
 of -53 dBm/MHz is left out: at 15 dBm on 20 MHz it is 15 dB below their last point.
+
+A receiver's filter passes what its own mask has at 0 dBr, and nothing else. At 2.4 GHz channels
+overlap, so the flat tops of two masks do too. DSSS on channel 1 gives channel 3, 10 MHz away, 12 of
+its 22.03 MHz and 10 MHz at -30 dBr: -2.6 dB.
 """
 
 from __future__ import annotations
@@ -28,9 +36,19 @@ import itertools
 import math
 from typing import NamedTuple
 
+from hoplab.model.keys.radio import DSSS_STANDARDS, HT_STANDARDS
+
 TOP_MHZ = {20: (9.0, 11.0), 40: (19.0, 21.0), 80: (39.0, 41.0), 160: (79.0, 81.0)}
 """End of the flat top and of the skirt, by width: of OFDM, HT and VHT."""
 HE_TOP_MHZ = {20: (9.75, 10.5), 40: (19.5, 20.5), 80: (39.5, 40.5), 160: (79.5, 80.5)}
+DSSS_MASK = (
+    (0.0, 0.0),
+    (11.0, 0.0),
+    (11.0, -30.0),
+    (22.0, -30.0),
+    (22.0, -50.0),
+    (math.inf, -50.0),
+)
 SKIRT_DBR, ONE_WIDTH_DBR = -20.0, -28.0
 LAST_DBR, LAST_AT_2_GHZ_DBR = -40.0, -45.0
 BELOW_5_GHZ_MHZ = 3000.0
@@ -52,8 +70,11 @@ class Band(NamedTuple):
 
 def mask(standard: str, band: Band) -> list[tuple[float, float]]:
     """Return the points of a transmitter's mask: offset in MHz from the centre, and dBr."""
+    if standard in DSSS_STANDARDS:
+        return list(DSSS_MASK)
     top, skirt = _top_mhz(standard)[band.width_mhz]
-    last = LAST_AT_2_GHZ_DBR if band.centre_mhz < BELOW_5_GHZ_MHZ else LAST_DBR
+    at_2_ghz = band.centre_mhz < BELOW_5_GHZ_MHZ and standard in HT_STANDARDS
+    last = LAST_AT_2_GHZ_DBR if at_2_ghz else LAST_DBR
     width = float(band.width_mhz)
     return [
         (0.0, 0.0),
@@ -65,6 +86,12 @@ def mask(standard: str, band: Band) -> list[tuple[float, float]]:
     ]
 
 
+def filter_mhz(standard: str, band: Band) -> tuple[float, float]:
+    """Return the frequencies that a receiver's filter passes, from and to."""
+    half = mask(standard, band)[1][0]
+    return band.centre_mhz - half, band.centre_mhz + half
+
+
 def leakage_db(standard: str, sender: Band, receiver: Band) -> float | None:
     """Return the share of a signal's power that falls on a receiver's subcarriers. They lie where
     its own channel's mask is flat. None for channels too far apart."""
@@ -72,9 +99,11 @@ def leakage_db(standard: str, sender: Band, receiver: Band) -> float | None:
     if apart > FARTHEST * max(sender.width_mhz, receiver.width_mhz):
         return None
     points = mask(standard, sender)
-    half = _top_mhz(standard)[receiver.width_mhz][0]
+    half = mask(standard, receiver)[1][0]
     whole = 2 * _power(points, 0.0, points[-2][0])
-    return 10.0 * math.log10(_power(points, apart - half, apart + half) / whole)
+    below = _power(points, 0.0, half - apart)
+    heard = below + _power(points, max(apart - half, 0.0), apart + half)
+    return 10.0 * math.log10(heard / whole)
 
 
 def _top_mhz(standard: str) -> dict[int, tuple[float, float]]:

@@ -28,12 +28,13 @@ from hoplab.model.keys.radio import (
     Nic,
 )
 from hoplab.model.keys.resolved import ResolvedMedium, ResolvedRadio
-from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, span_mhz
+from hoplab.model.keys.stations import Placed
+from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, signal_mhz, span_mhz
+from hoplab.model.network.interference import courses, shares
 from hoplab.model.network.leakage import Band, leakage_db
-from hoplab.model.network.powers import noise_dbm, reception_dbm, sensing_dbm
+from hoplab.model.network.obstacles import heights, segments
+from hoplab.model.network.powers import energy_dbm, noise_dbm, reception_dbm, sensing_dbm
 
-ED_ABOVE_CS_DB = 20.0
-"""CCA by energy, -62 dBm, over CCA by a preamble, -82 dBm (IEEE 802.11-2020 17.3.10.6)."""
 NEVER_NS = 2**64 - 1
 FRAMES_BESIDE = 1024
 """Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
@@ -60,6 +61,7 @@ def document(medium: ResolvedMedium, start_ns: int, roams: bool = False) -> dict
             **_params(radio),
             "leakage": _leakage(medium),
             **({"blocks": blocks} if blocks else {}),
+            **_surroundings(medium, epoch_ns),
             "seed": medium.seed,
             "overhear": medium.overhear,
             "trace": records.frames or records.air_capture is not None,
@@ -121,6 +123,41 @@ def _params(radio: ResolvedRadio) -> dict[str, Any]:
     }
 
 
+def _surroundings(medium: ResolvedMedium, epoch_ns: int) -> dict[str, Any]:
+    """Return walls, floors and other transmitters, where there are any."""
+    mhz, end_s = medium.radio.frequency_mhz, medium.duration_s
+    tables = {
+        "walls": [
+            {
+                "from_m": wall.start,
+                "to_m": wall.end,
+                "bottom_m": wall.bottom_m,
+                "top_m": wall.top_m,
+                "loss_db": wall.loss_db,
+            }
+            for wall in segments(medium.wall, mhz)
+        ],
+        "floors": [
+            {"height_m": height_m, "loss_db": loss_db}
+            for height_m, loss_db in heights(medium.floor, mhz)
+        ],
+        "interferers": [
+            {
+                "name": one.name,
+                "waypoints": _points(one, _way(one, epoch_ns)),
+                "begins_ns": epoch_ns + nanoseconds(one.start_s),
+                "ends_ns": NEVER_NS
+                if (stop_s := one.stop_s or end_s) is None
+                else epoch_ns + nanoseconds(stop_s),
+                "course": courses(one),
+                "shares": shares(one, medium.radio, _widths(medium)),
+            }
+            for one in medium.interferer
+        ],
+    }
+    return {name: table for name, table in tables.items() if table}
+
+
 def _tuned(station: RadioStation, radio: ResolvedRadio) -> tuple[int, int]:
     """Return a radio's channel and its width in MHz."""
     return station.channel or radio.channel, station.width_mhz or radio.width_mhz
@@ -139,6 +176,8 @@ def _blocks(medium: ResolvedMedium) -> list[dict[str, int]]:
     """Return the channels in use where radios hear only parts of each other's. Empty where all use
     all of theirs, and channels share no frequencies."""
     radio, widths = medium.radio, _widths(medium)
+    if radio.band == BAND_2_GHZ:
+        return []  # there what another channel gets is a leak
     spans = [span_mhz(radio, channel, width) for channel, width in widths.items()]
     whole = all(station.width_mhz in (None, radio.width_mhz) for station in medium.station)
     if whole and not any(overlaps(*pair) for pair in itertools.combinations(spans, 2)):
@@ -154,12 +193,11 @@ def _blocks(medium: ResolvedMedium) -> list[dict[str, int]]:
 
 
 def _leakage(medium: ResolvedMedium) -> dict[str, Any] | None:
-    """Return what channels in use leak to each other, if they do. What they share is no leak."""
+    """Return what channels in use leak to each other, and the energy that makes one busy. None if
+    nothing leaks, and there is no other energy. At 5 and 6 GHz what channels share is no leak."""
     radio = medium.radio
-    if radio.leakage != "mask":
-        return None
-    widths = _widths(medium)
-    spans = {channel: span_mhz(radio, channel, width) for channel, width in widths.items()}
+    widths = _widths(medium) if radio.leakage == "mask" else {}
+    spans = {channel: signal_mhz(radio, channel, width) for channel, width in widths.items()}
     bands = {channel: Band.of(*span) for channel, span in spans.items()}
     pairs = [
         {
@@ -168,12 +206,12 @@ def _leakage(medium: ResolvedMedium) -> dict[str, Any] | None:
             "db": db,
         }
         for one, other in itertools.permutations(bands, 2)
-        if not overlaps(spans[one], spans[other])
+        if (radio.band == BAND_2_GHZ or not overlaps(spans[one], spans[other]))
         and (db := leakage_db(radio.standard, bands[one], bands[other])) is not None
     ]
-    if not pairs:
+    if not pairs and not medium.interferer and radio.ed_threshold_dbm is None:
         return None
-    return {"ed_threshold_dbm": sensing_dbm(radio) + ED_ABOVE_CS_DB, "pairs": pairs}
+    return {"ed_threshold_dbm": energy_dbm(radio), "pairs": pairs}
 
 
 def _edca(radio: ResolvedRadio) -> dict[str, Any] | None:
@@ -315,7 +353,7 @@ def _station(
     return {
         "name": station.name,
         "mac": [int(octet, 16) for octet in station.mac.split(":")],
-        "waypoints": [[at_ns, [x_m, y_m]] for at_ns, x_m, y_m in waypoints],
+        "waypoints": _points(station, waypoints),
         "nic": None if station.nic is None else _nic(station.nic),
         "power": power,
         "channel_mhz": None if channel is None else channel_mhz(radio.band, channel),
@@ -333,7 +371,13 @@ def _part(
     return {"channel_mhz": channel_mhz(radio.band, channel), "width_mhz": width}
 
 
-def _way(station: RadioStation, epoch_ns: int) -> list[Waypoint]:
+def _points(placed: Placed, waypoints: list[Waypoint]) -> list[list[Any]]:
+    """Return points with the height of what goes along them, if that is not on the ground."""
+    z_m = [placed.z_m] if placed.z_m else []
+    return [[at_ns, [x_m, y_m, *z_m]] for at_ns, x_m, y_m in waypoints]
+
+
+def _way(station: Placed, epoch_ns: int) -> list[Waypoint]:
     if not station.waypoints:
         return [(0, station.x_m, station.y_m)]
     return [(epoch_ns + nanoseconds(t_s), x, y) for t_s, x, y in station.waypoints]

@@ -6,14 +6,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict, deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import RADIO_MTU
 from hoplab.model.keys.resolved import Resolved, ResolvedRadio
 from hoplab.model.keys.stations import Station
 from hoplab.model.movement.trace import Trace, Waypoint
-from hoplab.model.network.powers import SPEED_OF_LIGHT_MPS, noise_dbm, reception_dbm
+from hoplab.model.network.obstacles import Point, between_db, heights, segments
+from hoplab.model.network.powers import (
+    SPEED_OF_LIGHT_MPS,
+    noise_dbm,
+    received_dbm,
+    reception_dbm,
+)
 
 ETHERNET_MTU = 1500
 """MTU of wires, and of the interfaces of DSR and B.A.T.M.A.N. advanced."""
@@ -117,12 +123,27 @@ def hearing(scenario: Resolved, t_s: float = 0.0) -> dict[str, list[str]]:
         heard = {(link.src, link.dst) for link in scenario.snr if link.at(t_s) >= enough_db}
         both = heard & {link[::-1] for link in heard}
         return {a.name: [b.name for b in radios if (a.name, b.name) in both] for a in radios}
-    places = [(station.name, station.place(t_s)) for station in radios]
-    reach = reach_m(scenario.radio) if places else 0.0
-    return {
-        a: [b for b, at_b in places if a != b and math.dist(at_a, at_b) <= reach]
-        for a, at_a in places
-    }
+    if not radios:
+        return {}
+    places = [(station.name, (*station.place(t_s), station.z_m)) for station in radios]
+    reaches = reaching(scenario)
+    return {a: [b for b, at_b in places if a != b and reaches(at_a, at_b)] for a, at_a in places}
+
+
+def reaching(scenario: Resolved) -> Callable[[Point, Point], bool]:
+    """Return what says whether a frame is received in the mean between two places."""
+    radio = scenario.radio
+    reach, least_dbm = reach_m(radio), reception_dbm(radio)
+    walls = list(segments(scenario.wall, radio.frequency_mhz))
+    floors = heights(scenario.floor, radio.frequency_mhz)
+
+    def reaches(a: Point, b: Point) -> bool:
+        distance_m = math.dist(a, b)
+        if distance_m > reach or not (walls or floors):
+            return distance_m <= reach
+        return received_dbm(radio, distance_m) - between_db(walls, floors, a, b) >= least_dbm
+
+    return reaches
 
 
 def meeting(scenario: Resolved, names: Sequence[str]) -> dict[str, list[str]]:

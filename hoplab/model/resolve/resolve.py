@@ -21,7 +21,7 @@ from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import Cell
 from hoplab.model.keys.medium_file import MediumFile
-from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ, band_of
+from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ, Indoor, band_of
 from hoplab.model.keys.resolved import (
     FLOWS,
     AnyFlow,
@@ -51,7 +51,7 @@ from hoplab.model.keys.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_
 from hoplab.model.keys.variants import DEFAULT, FIXED_WINDOW, uses_sack
 from hoplab.model.network.channels import channel_mhz
 from hoplab.model.network.plan import addresses_of
-from hoplab.model.network.powers import received_dbm
+from hoplab.model.network.powers import indoor, received_dbm
 from hoplab.model.network.reach import reach_m
 from hoplab.model.resolve import access_links, programs
 from hoplab.model.resolve.branch import branched
@@ -252,11 +252,22 @@ def radio_with_profile(radio: Radio) -> ResolvedRadio:
         chosen = given.get(other, document.get(other, Radio.model_fields[other].default))
         if chosen not in values:
             document.pop(name, None)
+    if indoor := given.pop("indoor", None):
+        document |= _of_building(indoor, given, {**document, **given}["frequency_mhz"])
     energy = given.get("energy")
     if energy is not None and "preset" not in energy:
         # Of the radio's powers, only those count that the scenario does not give.
         given["energy"] = {**document.get("energy", {}), **energy}
     return _validated(ResolvedRadio, {**document, **given}, "radio")
+
+
+def _of_building(name: Indoor, given: dict[str, Any], frequency_mhz: float) -> dict[str, Any]:
+    """Return the keys of propagation that `radio.indoor` stands for."""
+    exponent, reference_m = indoor(name, frequency_mhz)
+    meant = {"propagation": "log-distance", "exponent": exponent, "reference_m": reference_m}
+    for key in meant.keys() & given.keys():
+        raise ScenarioError(f'radio.{key}: radio.indoor = "{name}" sets it; remove one')
+    return meant
 
 
 def _with_preset(routing: Routing) -> Routing:

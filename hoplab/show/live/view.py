@@ -158,10 +158,10 @@ class View:
         traces.append(on_map.wires(places, (link.ends for link in network.link)))
         metres = on_map.metres(places.values(), self._around_m())
         traces.append(on_map.stations(places, course.radios, down, metres))
-        shapes: list[dict[str, Any]] = []
+        shapes = on_map.walls(wall.corners for wall in network.wall)
         if network.radio.range_m and len(places) <= MANY_STATIONS:
             shown = [place for name, place in places.items() if name in course.radios - down]
-            shapes = on_map.circles(shown, network.radio.range_m)
+            shapes += on_map.circles(shown, network.radio.range_m)
         lost = course.lost(t_s)
         return {
             "t_s": round(t_s, 3),
@@ -190,6 +190,7 @@ class View:
             for station in course.scenario.station
             for _, x, y in station.waypoints
         ]
+        planned += [corner for wall in course.scenario.wall for corner in wall.corners]
         places = course.places(0.0)
         figure = figures.live_map(places, course.radios, self._around_m(), planned)
         return _json(figure)

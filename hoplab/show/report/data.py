@@ -105,6 +105,7 @@ def _map(results: Results, scenario: Resolved) -> dict[str, Any]:
         "stations": _tracks(results, scenario),
         # It is unknown for a script's network, and has no meaning for measured links.
         "range_m": None if scenario.is_found or scenario.snr else scenario.radio.range_m,
+        "walls": [[list(corner) for corner in wall.corners] for wall in scenario.wall],
         "wired": [list(link.ends) for link in scenario.link],
         "links": [
             {

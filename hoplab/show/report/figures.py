@@ -136,13 +136,16 @@ def station_map(data: dict[str, Any]) -> Markup:
         figure.add_trace(on_map.wires(places, network["wired"]))
     around_m = on_map.ROUND * network["range_m"] if circles_fit(data) else 0.0
     spots = [(x, y) for station in stations for _, x, y in station["track"]]
+    spots += [(x, y) for wall in network["walls"] for x, y in wall]
     metres = on_map.metres(spots, around_m)
+    shapes = on_map.walls(network["walls"])
     figure.add_trace(_stations(stations, 0.0, metres))
     if moving:
         _animate(figure, stations, data["duration_s"], metres)
     elif around_m:
         radios = [places[station["name"]] for station in stations if station["radio"]]
-        figure.update_layout(shapes=on_map.circles(radios, network["range_m"]))
+        shapes += on_map.circles(radios, network["range_m"])
+    figure.update_layout(shapes=shapes)
     across, up = on_map.extent(spots, around_m)
     figure.update_xaxes(range=across)
     figure.update_yaxes(range=up)

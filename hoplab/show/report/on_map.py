@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from hoplab.model.network.wlans import station_of
 from hoplab.show.report import labels
 
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"
-LINK = "#2b98d4"
+LINK, WALL = "#2b98d4", "#4a4036"
 WIDTHS_PX = (1.0, 2.0, 3.0, 4.5, 6.0)
 """Widths of links by their share of the busiest link's frames. Each width is a trace, so a map of
 30 stations does not have hundreds of traces."""
@@ -163,6 +164,23 @@ def circles(places: Iterable[Place], radius_m: float) -> list[dict[str, Any]]:
             "layer": "below",
         }
         for x, y in places
+    ]
+
+
+def walls(corners: Iterable[Sequence[Place]]) -> list[dict[str, Any]]:
+    """Return shapes of walls from corner to corner, whatever their height."""
+    return [
+        {
+            "type": "line",
+            "x0": round(x0, 2),
+            "y0": round(y0, 2),
+            "x1": round(x1, 2),
+            "y1": round(y1, 2),
+            "line": {"color": WALL, "width": 3},
+            "layer": "below",
+        }
+        for wall in corners
+        for (x0, y0), (x1, y1) in itertools.pairwise(wall)
     ]
 
 

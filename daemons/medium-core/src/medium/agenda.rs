@@ -28,6 +28,10 @@ pub enum Event {
         up: bool,
     },
     Measure,
+    /// An interferer changes what it does, or may be heard differently.
+    Interfere {
+        source: u32,
+    },
     /// A part of a radio waits for this. Its `generation` shows whether the wake-up still holds.
     Wake {
         radio: RadioId,
@@ -42,6 +46,8 @@ impl Event {
         // Ends come first. A frame that begins when another ends does not overlap it. An answer
         // that ends in time comes before its timeout.
         //
+        // Interference changes next.
+        //
         // Switches and the start of measuring follow, before anything new begins. Next are answers
         // after SIFS, then timeouts, then new accesses.
         //
@@ -50,18 +56,19 @@ impl Event {
         let (kind, of) = match self {
             Self::End { slot } | Self::Leave { slot } => (0, slot as usize),
             Self::Come { slot } => (1, slot as usize),
-            Self::Power { radio, .. } => (2, radio.index()),
-            Self::Measure => (4, 0),
+            Self::Interfere { source } => (2, source as usize),
+            Self::Power { radio, .. } => (3, radio.index()),
+            Self::Measure => (5, 0),
             Self::Wake { radio, timer, .. } => {
                 let kind = match timer {
-                    Timer::Empty => 3,
-                    Timer::Respond => 5,
-                    Timer::Served => 6,
-                    Timer::Timeout => 7,
-                    Timer::Access(_) => 8,
-                    Timer::Prepared => 9,
-                    Timer::Loaded => 10,
-                    Timer::Reorder => 11,
+                    Timer::Empty => 4,
+                    Timer::Respond => 6,
+                    Timer::Served => 7,
+                    Timer::Timeout => 8,
+                    Timer::Access(_) => 9,
+                    Timer::Prepared => 10,
+                    Timer::Loaded => 11,
+                    Timer::Reorder => 12,
                 };
                 (kind, radio.index())
             }
@@ -191,7 +198,7 @@ mod tests {
             Event::End { slot } | Event::Leave { slot } | Event::Come { slot } => {
                 (slot as usize, 100)
             }
-            Event::Measure | Event::Power { .. } => (0, 200),
+            Event::Measure | Event::Power { .. } | Event::Interfere { .. } => (0, 200),
         });
         let order: alloc::vec::Vec<_> = order.collect();
         assert_eq!(order, [(0, 200), (7, 100), (9, 0), (1, 3), (1, 2), (2, 1)]);

@@ -69,7 +69,8 @@ impl Medium {
             Event::Measure => None,
             // Only EDCA has delays.
             Event::Leave { .. } | Event::Come { .. } => None,
-            Event::Power { .. } => Some(at),
+            // An access may follow, and an output of it: this bound is early.
+            Event::Power { .. } | Event::Interfere { .. } => Some(at),
             Event::Wake {
                 radio,
                 timer,

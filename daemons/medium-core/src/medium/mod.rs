@@ -9,6 +9,7 @@
 //! | `mod` | the driver's contract: an event is taken from the agenda and given to its radio |
 //! | `lookahead`, `changes`, `measure` | what else a driver asks and says |
 //! | `power` | radios that go off |
+//! | `interference` | energy of other transmitters |
 //! | `transmissions` | from one radio to all who hear it |
 //! | `effects` | what a radio's transition asks for |
 //! | `agenda`, `ledger`, `links`, `observers` | state without calls to others |
@@ -17,6 +18,7 @@ mod agenda;
 mod changes;
 mod effects;
 mod ideal;
+mod interference;
 mod ledger;
 mod links;
 mod lookahead;
@@ -37,6 +39,7 @@ use crate::radio::Moment;
 use crate::space::{Position, Space, Station};
 use crate::{Frame, Nic, Output, Params, RadioId};
 use agenda::{Agenda, Event};
+use interference::Source;
 use ledger::Ledger;
 use links::Links;
 use radios::Radios;
@@ -63,6 +66,7 @@ pub struct Medium {
     ledger: Ledger,
     losses: Losses,
     links: Links,
+    sources: Vec<Source>,
     // Memory that is used again.
     effects: Effects,
 }
@@ -74,6 +78,7 @@ impl Medium {
         let mut medium = Self {
             radios: Radios::new(&stations, &setup),
             links: Links::new(params, &stations),
+            sources: Source::all(params),
             space: Space::new(params, stations),
             losses: Losses::new(params.seed, losses),
             setup,
@@ -85,6 +90,9 @@ impl Medium {
         };
         for radio in medium.radios.ids() {
             medium.foresee_empty(radio);
+        }
+        for source in 0..medium.sources.len() as u32 {
+            (medium.agenda).push(Instant::ZERO, Event::Interfere { source });
         }
         medium
     }
@@ -122,6 +130,7 @@ impl Medium {
                 Event::End { slot } => self.end(slot as usize),
                 Event::Leave { slot } => self.leave(slot as usize),
                 Event::Come { slot } => self.come(slot as usize),
+                Event::Interfere { source } => self.interfere(source as usize),
                 Event::Power { radio, up } => self.switch(radio, up),
                 Event::Measure => self.measure_from_now(),
                 Event::Wake {

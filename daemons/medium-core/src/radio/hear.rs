@@ -7,6 +7,7 @@ use super::{Moment, Radio};
 use crate::air::{Ended, Transmission};
 use crate::parts::{Arriving, Setup, Wake};
 use crate::space::Neighbour;
+use crate::Fate;
 
 impl Radio {
     /// A transmission begins to be heard.
@@ -44,6 +45,34 @@ impl Radio {
         }
     }
 
+    /// The energy of an interferer is there no more.
+    pub fn energy_ends(&mut self, source: usize, at: Moment<'_>) -> Option<Wake> {
+        let hearing = &at.setup.hearing;
+        let sensed = self.transceiver.senses_sum();
+        if sensed {
+            self.book(at.now);
+        }
+        // Bits up to now were disturbed.
+        (self.transceiver).count_bits(at.now, &at.setup.params.phy, hearing);
+        self.remove(source, false, at);
+        let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);
+        (at.setup.params.rules).signal_passes(transceiver, sense, false, at.now);
+        if sensed {
+            self.idle_again(at.now);
+            return self.foresee_empty(at);
+        }
+        None
+    }
+
+    /// A signal is there no more; returns why it was not received.
+    fn remove(&mut self, tx: usize, alone: bool, at: Moment<'_>) -> Fate {
+        let hearing = &at.setup.hearing;
+        let fate = self.transceiver.remove(tx, alone, at.now, hearing);
+        let together = hearing.senses_together(self.transceiver.sums());
+        self.transceiver.sense_sum(together);
+        fate
+    }
+
     /// A signal has ended. Returns its fate at this radio.
     pub fn signal_ends(
         &mut self,
@@ -58,9 +87,7 @@ impl Radio {
         if sensed {
             self.book(at.now);
         }
-        let mut fate = self.transceiver.remove(slot, alone, at.now, hearing);
-        let together = hearing.senses_together(self.transceiver.sums());
-        self.transceiver.sense_sum(together);
+        let mut fate = self.remove(slot, alone, at);
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
         // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV. The

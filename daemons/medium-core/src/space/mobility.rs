@@ -64,23 +64,7 @@ impl Station {
 
     /// Where it is, exact by its waypoints.
     pub fn position(&self, at: Instant) -> Position {
-        let points = &self.waypoints;
-        let after = points.partition_point(|point| point.at <= at);
-        let Some(before) = after.checked_sub(1).map(|before| points[before]) else {
-            let first = points.first();
-            return first.map_or(Position::default(), |point| point.position);
-        };
-        let (Some(next), start) = (points.get(after), before.position) else {
-            return before.position;
-        };
-        // `before.at` <= `at` < `next.at`, so the divisor is not 0.
-        let part =
-            at.since(before.at).as_nanos() as f64 / next.at.since(before.at).as_nanos() as f64;
-        Position {
-            x_m: start.x_m + (next.position.x_m - start.x_m) * part,
-            y_m: start.y_m + (next.position.y_m - start.y_m) * part,
-            z_m: start.z_m + (next.position.z_m - start.z_m) * part,
-        }
+        along(&self.waypoints, at)
     }
 
     /// From now on it is at `position`, and stays.
@@ -89,6 +73,25 @@ impl Station {
         // does not learn of this jump, so the cells must expire.
         let before = self.position(now);
         self.waypoints = alloc::vec![Waypoint::new(now, before), Waypoint::new(now, position)];
+    }
+}
+
+/// Where these points lead to at a time.
+pub(super) fn along(points: &[Waypoint], at: Instant) -> Position {
+    let after = points.partition_point(|point| point.at <= at);
+    let Some(before) = after.checked_sub(1).map(|before| points[before]) else {
+        let first = points.first();
+        return first.map_or(Position::default(), |point| point.position);
+    };
+    let (Some(next), start) = (points.get(after), before.position) else {
+        return before.position;
+    };
+    // `before.at` <= `at` < `next.at`, so the divisor is not 0.
+    let part = at.since(before.at).as_nanos() as f64 / next.at.since(before.at).as_nanos() as f64;
+    Position {
+        x_m: start.x_m + (next.position.x_m - start.x_m) * part,
+        y_m: start.y_m + (next.position.y_m - start.y_m) * part,
+        z_m: start.z_m + (next.position.z_m - start.z_m) * part,
     }
 }
 

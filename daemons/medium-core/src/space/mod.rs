@@ -4,7 +4,9 @@
 mod antennas;
 mod band;
 mod cells;
+mod interferer;
 mod mobility;
+mod obstacles;
 mod propagation;
 mod rssi;
 mod tuning;
@@ -20,11 +22,14 @@ use antennas::Antennas;
 use band::Heard;
 use cells::Cells;
 use mobility::Pace;
+use obstacles::Obstacles;
 use rssi::RssiMatrix;
 use tuning::Tuning;
 
 pub use band::{Extent, Hear, Sides, Span};
+pub use interferer::{Course, Emission, Interferer, Share};
 pub use mobility::{Position, Station, Waypoint};
+pub use obstacles::{Floor, Wall};
 pub use propagation::{Antenna, Fading, Model, Propagation};
 
 /// A radio that a signal reaches.
@@ -41,6 +46,18 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    /// Energy that is no signal of a radio.
+    pub fn energy(radio: RadioId, dbm: Dbm) -> Self {
+        Self {
+            radio,
+            dbm,
+            mw: dbm.mw(),
+            hear: Hear::Leak,
+            span: Span::default(),
+            delay: Duration::ZERO,
+        }
+    }
+
     /// Whether there is one on its primary channel.
     pub fn has_preamble(&self) -> bool {
         matches!(self.hear, Hear::Frame | Hear::Preamble)
@@ -85,6 +102,7 @@ pub struct Space {
     cells: Cells,
     propagation: Propagation,
     shadowing: Shadowing,
+    obstacles: Obstacles,
     antennas: Antennas,
     tuning: Tuning,
     /// Powers of links, if they are given instead of positions.
@@ -121,6 +139,7 @@ impl Space {
                 deviation_db: params.shadowing_db,
                 drawn: BTreeMap::new(),
             },
+            obstacles: Obstacles::new(&params.walls, &params.floors),
             tuning: Tuning::new(params),
             rssi: None,
             floor_dbm,
@@ -284,8 +303,9 @@ impl Space {
         if let Some(matrix) = &self.rssi {
             return matrix.dbm(from, to, now);
         }
-        let way_m = self.position(from, now).distance_m(self.position(to, now));
-        self.dbm(from, to, way_m)
+        let (here, there) = (self.position(from, now), self.position(to, now));
+        let mean = self.dbm(from, to, here.distance_m(there));
+        self.through(mean, here, there)
     }
 
     pub fn position(&self, radio: RadioId, at: Instant) -> Position {
@@ -303,6 +323,42 @@ impl Space {
         mean + self.shadowing.db(from, to, &self.stations)
     }
 
+    /// What remains of a power behind the walls and floors between two places.
+    fn through(&self, dbm: Dbm, here: Position, there: Position) -> Dbm {
+        if self.obstacles.is_empty() {
+            return dbm;
+        }
+        dbm - self.obstacles.loss_db(here, there)
+    }
+
+    /// Mean power of an interferer in a radio's channel; none where that is below the floor. Its
+    /// antenna has no gain, and is as high as a radio's.
+    pub fn energy(
+        &self,
+        interferer: &Interferer,
+        emission: Emission,
+        radio: RadioId,
+        now: Instant,
+    ) -> Option<Dbm> {
+        let share_db = interferer.share_db(emission, self.tuning.channel(radio))?;
+        let antenna = self.antenna(radio);
+        let own = Antenna {
+            tx_power_dbm: emission.dbm,
+            gain_dbi: 0.0,
+            sets_power: false,
+            ..antenna
+        };
+        let to = Antenna {
+            sets_power: false,
+            ..antenna
+        };
+        let here = mobility::along(&interferer.waypoints, now);
+        let there = self.position(radio, now);
+        let mean = (self.propagation).between(&own, &to, here.distance_m(there));
+        let dbm = self.through(mean, here, there) + share_db;
+        (dbm >= self.floor_dbm).then_some(dbm)
+    }
+
     fn search(&mut self, radio: RadioId, extent: Extent, now: Instant, found: &mut Vec<Neighbour>) {
         self.cells
             .refresh(&self.stations, &self.pace, self.reach_m, now);
@@ -315,13 +371,15 @@ impl Space {
                 continue;
             };
             // Cells give candidates only. The exact distance decides.
-            let way_m = here.distance_m(self.position(other, now));
+            let there = self.position(other, now);
+            let way_m = here.distance_m(there);
             // Radios of one station. What they leak to each other depends on how it is built, and
             // not on the far field.
             if way_m == 0.0 && heard.hear != Hear::Frame {
                 continue;
             }
-            let dbm = self.dbm(radio, other, way_m);
+            let mean = self.dbm(radio, other, way_m);
+            let dbm = self.through(mean, here, there);
             found.extend(self.neighbour(other, dbm, heard, way_m));
         }
         self.near = near;

@@ -55,6 +55,11 @@ impl Tuning {
         Some(tuned.widest.map_or(block.width, |own| own.min(block.width)))
     }
 
+    /// Where the radio is; none if it was not tuned.
+    pub fn channel(&self, radio: RadioId) -> Option<Mhz> {
+        self.radios.get(radio.index())?.channel
+    }
+
     fn block(&self, tuned: &Tuned) -> Option<&Block> {
         let channel = tuned.channel?;
         self.blocks.iter().find(|block| block.primary == channel)

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Dbm, Duration, Edca,
-    Energy, Fading, Frame, Guard, Instant, LossModel, LossRule, Medium, Nic, Numbered, Output,
-    Params, Position, RadioId, Rate, Reception, Rules, Standard, Station, Takes, To, Waypoint, Width,
+    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Course, Dbm, Duration,
+    Edca, Energy, Fading, Frame, Guard, Instant, Interferer, Leakage, LossModel, LossRule, Medium,
+    Mhz, Nic, Numbered, Output, Params, Position, RadioId, Rate, Reception, Rules, Share, Standard,
+    Station, Takes, To, Wall, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -113,7 +114,55 @@ fn params(from: &mut Bytes<'_>) -> Params {
             Standard::He { signal_extension }
         };
     }
+    if from.chance() {
+        let (one, other) = (from.place(), from.place());
+        params.walls = vec![Wall {
+            from: (one.x_m, one.y_m),
+            to: (other.x_m, other.y_m),
+            bottom_m: 0.0,
+            top_m: 3.0,
+            loss_db: 60.0 * from.share(),
+        }];
+    }
+    if from.chance() {
+        params.interferers = vec![interferer(from)];
+        params.leakage = Some(Leakage {
+            ed_threshold_dbm: params.cs_threshold_dbm + 40.0 * from.share(),
+            pairs: Vec::new(),
+        });
+    }
     params
+}
+
+fn interferer(from: &mut Bytes<'_>) -> Interferer {
+    let dbm = Dbm(f64::from(from.byte()) - 100.0);
+    let course = if from.chance() {
+        let points = vec![(from.duration(), Some(dbm)), (from.duration(), None)];
+        let period = from.chance().then(|| from.duration());
+        Course::Steps { points, period }
+    } else {
+        Course::Hops {
+            dbm,
+            slot: from.duration(),
+            on: from.duration(),
+            frequencies: from.byte().into(),
+        }
+    };
+    let share = Share {
+        channel: Mhz(2412),
+        db: -30.0 * from.share(),
+        hops: from
+            .chance()
+            .then(|| (from.byte().into(), from.byte().into())),
+    };
+    Interferer {
+        name: "oven".into(),
+        waypoints: vec![Waypoint::new(Instant::ZERO, from.place())],
+        begins: from.instant(),
+        ends: from.instant(),
+        course,
+        shares: vec![share],
+    }
 }
 
 fn edca(from: &mut Bytes<'_>) -> Edca {
