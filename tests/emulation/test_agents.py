@@ -19,6 +19,7 @@ from hoplab.host.results import reader
 from hoplab.host.runs import again
 from hoplab.host.runs.steps import Steps
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, ScenarioError
+from hoplab.model.keys import requests
 
 CHAIN: dict[str, Any] = {
     "duration_s": 6,
@@ -250,7 +251,7 @@ def test_what_the_guest_refuses_is_told_and_the_run_goes_on(
     env.reset(seed=1)
     decided = np.array([0.5])
     with monkeypatch.context() as patch:
-        wrong = {"do": "loss", "src": "n0", "dst": "n7", "rate": 0.5}
+        wrong = requests.Lose(src="n0", dst="n7", rate=0.5)
         patch.setattr(gym.LossRate, "request", lambda self, value: wrong)
         with pytest.raises(ScenarioError, match=r'^"n7": no station of this name has a radio$'):
             env.step(decided)

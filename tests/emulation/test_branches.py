@@ -45,6 +45,7 @@ FUTURES: dict[str, dict[str, Any]] = {
             {"source": "n1", "destination": "n2", "start_s": 15.0, "window": 4},
         ]
     },
+    "another seed": {"seed": 2},
 }
 
 

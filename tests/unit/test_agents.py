@@ -22,6 +22,8 @@ from hoplab.host.machine.copies import Line
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError
+from hoplab.model.keys import requests
+from hoplab.model.keys.requests import Request
 
 CHAIN: dict[str, Any] = {
     "duration_s": 5,
@@ -152,9 +154,10 @@ def test_the_watch_is_held_while_the_agent_thinks() -> None:
     guest.say('{"at": 0.0}')
     assert steps.reached() == 0
     assert held == [True]
-    steps.go_on([{"do": "window"}])
+    window = requests.Window(flow="f", segments=4)
+    steps.go_on([window])
     assert held == [True, False]
-    assert guest.hear() == {"acts": [{"do": "window"}]}
+    assert guest.hear() == {"acts": [{"do": "window", "flow": "f", "segments": 4}]}
     guest.say('{"refused": "no such flow"}')
     with pytest.raises(ScenarioError, match=r"^no such flow$"):
         steps.reached()
@@ -207,8 +210,8 @@ class Standing:
     def reached(self) -> float:
         return self.t_s
 
-    def go_on(self, requests: list[dict[str, Any]]) -> None:
-        self.sent.append(requests)
+    def go_on(self, wanted: list[Request]) -> None:
+        self.sent.append(wanted)
         self.t_s += 1.0
 
     def close(self) -> None:
@@ -244,7 +247,7 @@ def test_an_impossible_action_is_a_line_and_the_run_waits_for_another(
     assert [entry.name for entry in caught.traceback][1:] == ["step"]
     assert Standing.last.sent == [] and not Standing.last.closed
     own.step({"power": np.array([1.0]), "window": 4})
-    assert [one["do"] for one in Standing.last.sent[0]] == ["window", "transmit"]
+    assert [one.do for one in Standing.last.sent[0]] == ["window", "transmit"]
 
 
 @pytest.mark.usefixtures("standing")

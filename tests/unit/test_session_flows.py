@@ -5,13 +5,14 @@ those of the scenario are, and no request goes without an answer."""
 import itertools
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import MagicMock
 
 import pytest
 
-from hoplab.guest.lab import session
+from hoplab.guest.lab import acts, session
 from hoplab.guest.lab.runtime import Runtime
 from hoplab.guest.lab.started import Started
 from hoplab.model.network.plan import Plan, plan
@@ -37,9 +38,11 @@ def asked(
     the session a stub."""
     runtime = MagicMock(spec=Runtime, going={}, standby=MagicMock(), captures=MagicMock())
     runtime.follow.side_effect = lambda feed: [action(t_s) for t_s, action in feed]
+    runtime.join.side_effect = partial(Runtime.join, runtime)
     monkeypatch.setattr(session, "Runtime", lambda *_, **__: runtime)
-    monkeypatch.setattr(session, "MediumClient", MagicMock())
-    built = MagicMock(plan=whole, out=out)
+    monkeypatch.setattr(acts, "MediumClient", MagicMock())
+    built = runtime._built = MagicMock(plan=whole, out=out)
+    runtime._undo = MagicMock()
     started = MagicMock(spec=Started, built=built, clock=MagicMock())
     started.clock.now_s.return_value = 0.0
     channel = MagicMock()
@@ -85,10 +88,10 @@ def test_a_drag_is_one_event_however_slow_it_is(monkeypatch: pytest.MonkeyPatch)
     now_s = itertools.count()
     monkeypatch.setattr(session.time, "monotonic", lambda: float(next(now_s)))
     move = {"do": "move", "station": "n1", "y_m": 8.0}
-    drag = [{**move, "x_m": 70.0 + i, "dragged": True} for i in range(10)]
+    drag = [{**move, "do": "drag", "x_m": 70.0 + i} for i in range(10)]
     further = [*drag, {**move, "x_m": 80.0}, {**move, "station": "n0", "x_m": 1.0}]
     _, runtime, channel = asked(
-        planned(), {**move, "x_m": 70.0, "dragged": True}, monkeypatch, further=further
+        planned(), {**move, "do": "drag", "x_m": 70.0}, monkeypatch, further=further
     )
     assert not [call for call in channel.say.call_args_list if "error" in call.kwargs]
     told = [call.args[1:] for call in runtime.event.call_args_list]
@@ -110,11 +113,13 @@ for _ in range(5000):
         {"do": "move"},
         {"do": "move", "station": "n1", "x_m": 1, "y_m": 1, "more": 1},
         {"do": "move", "station": ["n1"], "x_m": 1, "y_m": 1},
-        {"do": "move", "station": "n1", "x_m": 1, "y_m": 1, "dragged": "yes"},
+        {"do": "drag", "station": "n1", "x_m": 1, "y_m": math.nan},
         {"do": "loss", "src": "n0", "dst": "n1", "rate": math.nan},
         {"do": "loss", "src": "n0", "dst": "n0", "rate": 0.5},
-        {"do": "power", "station": "n1", "up": "no"},
-        {"do": "power", "up": True},
+        {"do": "up", "station": "n1", "at_s": 1},
+        {"do": "down"},
+        {"do": "window", "flow": "flow0", "segments": 1},
+        {"do": "reseed", "seed": 1},
         {"do": "start"},
         {"do": "stop", "flow": {}},
         {"do": "flow", "source": "n0", "destination": "n0"},
@@ -142,11 +147,11 @@ def test_what_fails_at_a_request_is_answered_and_the_session_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
-    monkeypatch.setattr(session, "to_medium", lambda event: 1 // 0)
+    monkeypatch.setattr(acts, "of_radios", lambda plan, request: 1 // 0)
     request = {"do": "move", "station": "n1", "x_m": 70.0, "y_m": 8.0}
     _, _, channel = asked(planned(), request, monkeypatch, tmp_path)
     (answer,) = [call.kwargs for call in channel.say.call_args_list if call.kwargs.get("id") == 1]
     assert answer["error"].startswith("ZeroDivisionError: ")
     assert answer["error"].endswith("; see logs/lab.log")
     channel.say.assert_any_call(id=2, ok=True)
-    assert "to_medium" in (tmp_path / "logs" / "lab.log").read_text()
+    assert "of_radios" in (tmp_path / "logs" / "lab.log").read_text()

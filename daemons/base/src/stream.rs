@@ -16,6 +16,21 @@ pub struct Stream([u64; 4]);
 
 struct Hash(Sha256);
 
+impl Hash {
+    /// The state of a generator that begins.
+    fn state(self) -> [u64; 4] {
+        let digest = self.0.finalize();
+        let mut state = [0u64; 4];
+        for (word, octets) in state.iter_mut().zip(digest.chunks_exact(8)) {
+            *word = octets
+                .iter()
+                .rev()
+                .fold(0, |value, octet| value << 8 | u64::from(*octet));
+        }
+        state
+    }
+}
+
 impl Write for Hash {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.update(text);
@@ -29,15 +44,15 @@ impl Stream {
         let mut hash = Hash(Sha256::new());
         // `Hash` takes whatever is written.
         let _ = write!(hash, "{seed}/{name}");
-        let digest = hash.0.finalize();
-        let mut state = [0u64; 4];
-        for (word, octets) in state.iter_mut().zip(digest.chunks_exact(8)) {
-            *word = octets
-                .iter()
-                .rev()
-                .fold(0, |value, octet| value << 8 | u64::from(*octet));
-        }
-        Self(state)
+        Self(hash.state())
+    }
+
+    /// From now on it is another stream, which follows from this one and a seed: its state is the
+    /// SHA-256 of `SEED/STATE` (the words of the state as decimal numbers, in brackets).
+    pub fn reseed(&mut self, seed: u64) {
+        let mut hash = Hash(Sha256::new());
+        let _ = write!(hash, "{seed}/{:?}", self.0);
+        self.0 = hash.state();
     }
 
     /// Uniform over all 64-bit numbers.

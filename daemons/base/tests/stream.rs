@@ -63,3 +63,17 @@ fn normal_and_gamma_have_their_moments() {
         assert!((variance - k).abs() < error * spread, "{variance}");
     }
 }
+
+#[test]
+fn a_stream_that_is_seeded_anew_follows_from_its_past_and_the_seed() {
+    let after = |drawn: usize, seed: u64| {
+        let mut stream = Stream::new(1, "name");
+        (0..drawn).for_each(|_| drop(stream.bits()));
+        stream.reseed(seed);
+        stream.bits()
+    };
+    assert_eq!(after(3, 2), after(3, 2));
+    assert_ne!(after(3, 2), after(3, 1));
+    assert_ne!(after(3, 2), after(4, 2));
+    assert_ne!(after(0, 2), Stream::new(2, "name").bits());
+}

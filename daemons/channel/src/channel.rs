@@ -45,6 +45,10 @@ pub enum Change {
         link: LinkId,
         dbm: Dbm,
     },
+    /// What is drawn from now on follows from this seed too.
+    Reseed {
+        seed: u64,
+    },
     Fit {
         radio: RadioId,
         part: Part,
@@ -272,6 +276,7 @@ impl<T> Channel<T> {
             Change::Level { link, dbm } => {
                 self.medium.set_rssi(link, dbm);
             }
+            Change::Reseed { seed } => self.medium.reseed(seed),
             Change::Fit { radio, part } => {
                 let mut antenna = self.medium.antenna(radio);
                 match part {

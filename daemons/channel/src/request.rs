@@ -3,10 +3,14 @@
 //!
 //! ```json
 //! {"do": "move", "station": "n1", "x_m": 120.0, "y_m": 40.0}
-//! {"do": "power", "station": "n1", "up": false}
+//! {"do": "down", "station": "n1"}
+//! {"do": "up", "station": "n1"}
 //! {"do": "loss", "src": "n0", "dst": "n1", "rate": 0.1}
 //! {"do": "transmit", "station": "n1", "dbm": 15.0}
+//! {"do": "reseed", "seed": 2}
 //! ```
+//!
+//! `hoplab/model/keys/requests.py` declares them, among all requests to a running network.
 
 use hoplab_medium_core::{Dbm, LinkId, RadioId};
 use serde::Deserialize;
@@ -24,9 +28,11 @@ const MOST_DBM: f64 = 100.0;
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 enum Request {
     Move { station: String, x_m: f64, y_m: f64 },
-    Power { station: String, up: bool },
+    Down { station: String },
+    Up { station: String },
     Loss { src: String, dst: String, rate: f64 },
     Transmit { station: String, dbm: f64 },
+    Reseed { seed: u64 },
 }
 
 /// Why a request is not followed.
@@ -72,16 +78,15 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
             high,
         })
     };
+    let power = |station: &str, up| radio(station).map(|radio| Change::Power { radio, up });
     Ok(match request {
         Request::Move { station, x_m, y_m } => Change::Move {
             radio: radio(&station)?,
             x_m: within(x_m, "x_m", -FARTHEST_M, FARTHEST_M)?,
             y_m: within(y_m, "y_m", -FARTHEST_M, FARTHEST_M)?,
         },
-        Request::Power { station, up } => Change::Power {
-            radio: radio(&station)?,
-            up,
-        },
+        Request::Down { station } => power(&station, false)?,
+        Request::Up { station } => power(&station, true)?,
         Request::Loss { src, dst, rate } => Change::Lose {
             link: LinkId {
                 from: radio(&src)?,
@@ -93,5 +98,6 @@ pub fn change(bytes: &[u8], names: &[String]) -> Result<Change, Refusal> {
             radio: radio(&station)?,
             part: Part::Power(Dbm(within(dbm, "dbm", LEAST_DBM, MOST_DBM)?)),
         },
+        Request::Reseed { seed } => Change::Reseed { seed },
     })
 }

@@ -191,6 +191,14 @@ impl Losses {
         }
     }
 
+    /// Later draws follow from another seed too.
+    pub fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for (_, stream) in &mut self.rules {
+            stream.reseed(seed);
+        }
+    }
+
     /// Whether a rule takes a frame of this step, and count among its sender's data frames, on its
     /// way to the radio or, `acknowledged`, to its host.
     pub fn take(

@@ -27,7 +27,7 @@ fn requests_are_changes() {
         })
     );
     assert_eq!(
-        asked(r#"{"do": "power", "station": "a", "up": false}"#).ok(),
+        asked(r#"{"do": "down", "station": "a"}"#).ok(),
         Some(Change::Power {
             radio: RadioId::new(0),
             up: false
@@ -50,6 +50,17 @@ fn requests_are_changes() {
             part: Part::Power(Dbm(-3.5))
         })
     );
+}
+
+/// `tests/unit/test_requests.py` writes the same from the Python package's declarations.
+#[test]
+fn requests_are_those_that_the_lab_declares() {
+    let declared: Vec<serde_json::Value> =
+        serde_json::from_str(include_str!("requests.json")).expect("a list");
+    for request in declared {
+        let text = request.to_string();
+        assert!(asked(&text).is_ok(), "{text}");
+    }
 }
 
 #[test]
@@ -80,11 +91,11 @@ fn what_is_no_request_is_told_why() {
             "dbm: 101 is not in -200 to 100",
         ),
         (
-            r#"{"do": "power", "station": "a", "up": 1}"#,
+            r#"{"do": "down", "station": 1}"#,
             "invalid type",
         ),
         (
-            r#"{"do": "power", "station": "a", "up": true, "x": 1}"#,
+            r#"{"do": "up", "station": "a", "x": 1}"#,
             "unknown field",
         ),
         (r#"{"do": "exit"}"#, "unknown variant"),
@@ -125,7 +136,7 @@ fn every_request_is_answered_and_a_flood_taken_in_parts() {
     let (mut control, path) = opened("flood");
     let own = path.with_extension("client");
     let client = UnixDatagram::bind(&own).expect("a client");
-    let good = br#"{"do": "power", "station": "a", "up": false}"#;
+    let good = br#"{"do": "down", "station": "a"}"#;
     client.send_to(good, &path).expect("sent");
     client.send_to(b"{}", &path).expect("sent");
     assert_eq!(control.receive().changes.len(), 1);

@@ -13,12 +13,13 @@ import numpy as np
 from gymnasium import spaces
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys import requests
 from hoplab.model.keys.declare import LEAST_DBM, MAX_COORDINATE_M, MOST_DBM
 from hoplab.model.keys.radio import HT_STANDARDS, RATES_OF_STANDARD
+from hoplab.model.keys.requests import Request
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.network.reach import neighbours
 
-Request = dict[str, Any]
 LARGEST_WINDOW = 10_000
 
 
@@ -71,7 +72,7 @@ class Window(Action):
             )
 
     def request(self, value: Any) -> Request:
-        return {"do": "window", "flow": self.flow, "segments": int(value)}
+        return requests.Window(flow=self.flow, segments=int(value))
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Goes(Action):
         _known("goes", "flow", self.flow, [flow.name for flow in scenario.flow])
 
     def request(self, value: Any) -> Request:
-        return {"do": "start" if value else "stop", "flow": self.flow}
+        return requests.Start(flow=self.flow) if value else requests.Stop(flow=self.flow)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Up(Action):
         _radio("up", self.station, scenario)
 
     def request(self, value: Any) -> Request:
-        return {"do": "up" if value else "down", "station": self.station}
+        return requests.Up(station=self.station) if value else requests.Down(station=self.station)
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Place(Action):
 
     def request(self, value: Any) -> Request:
         x_m, y_m = (float(part) for part in value)
-        return {"do": "move", "station": self.station, "x_m": x_m, "y_m": y_m}
+        return requests.Move(station=self.station, x_m=x_m, y_m=y_m)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class LossRate(Action):
             _radio("loss", station, scenario)
 
     def request(self, value: Any) -> Request:
-        return {"do": "loss", "src": self.src, "dst": self.dst, "rate": _number(value)}
+        return requests.Lose(src=self.src, dst=self.dst, rate=_number(value))
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class TransmitPower(Action):
         _range("transmit power", self.low, self.high, LEAST_DBM, MOST_DBM)
 
     def request(self, value: Any) -> Request:
-        return {"do": "transmit", "station": self.station, "dbm": _number(value)}
+        return requests.Transmit(station=self.station, dbm=_number(value))
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ class Mcs(Action):
         _choices("mcs", self.schemes, range(16 if standard == "802.11n" else 10))
 
     def request(self, value: Any) -> Request:
-        return {"do": "mcs", "station": self.station, "mcs": int(self.schemes[int(value)])}
+        return requests.Scheme(station=self.station, mcs=int(self.schemes[int(value)]))
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,7 @@ class Rate(Action):
         _choices("rate", self.rates, RATES_OF_STANDARD[str(scenario.radio.standard)])
 
     def request(self, value: Any) -> Request:
-        return {"do": "rate", "station": self.station, "mbps": float(self.rates[int(value)])}
+        return requests.Rate(station=self.station, mbps=float(self.rates[int(value)]))
 
 
 @dataclass(frozen=True)
@@ -261,12 +262,9 @@ class NextHop(Action):
         _choices("next hop", self.via, graph[self.station])
 
     def request(self, value: Any) -> Request:
-        return {
-            "do": "route",
-            "station": self.station,
-            "destination": self.destination,
-            "via": self.via[int(value)],
-        }
+        return requests.Route(
+            station=self.station, destination=self.destination, via=self.via[int(value)]
+        )
 
 
 def _known(what: str, kind: str, name: str, names: Any) -> None:

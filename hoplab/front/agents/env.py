@@ -23,6 +23,7 @@ from hoplab.host.machine import select
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.keys.requests import Request
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import Scenario
 
@@ -81,7 +82,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         Sealed(self._machine).require(self.scenario)
         self._episode: Episode | None = None
         self._observer = Observer((), (), ())
-        self._last: dict[str, Any] = {}
+        self._last: dict[str, Request] = {}
         self._number = 0
         self._is_closed = False
         self._running = self.scenario
@@ -184,7 +185,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
                 shutil.rmtree(self._episode.folder, ignore_errors=True)
             self._episode = None
 
-    def _requests(self, action: Any) -> list[dict[str, Any]]:
+    def _requests(self, action: Any) -> list[Request]:
         """Return the requests for actions that have changed since the last step. Raises
         `ScenarioError` for a value that is none of its space's, such as NaN."""
         values = {ONLY: action} if ONLY in self._actions else action

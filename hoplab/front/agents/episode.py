@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hoplab.host.machine.copies import Source
 from hoplab.host.machine.sealed import Machine
@@ -17,6 +16,7 @@ from hoplab.host.runs.steps import Steps
 from hoplab.host.stream.follow import Follower
 from hoplab.host.stream.sink import Batch
 from hoplab.model.errors import HoplabError
+from hoplab.model.keys.requests import Request
 from hoplab.model.keys.resolved import Resolved
 
 
@@ -58,7 +58,7 @@ class Episode:
             raise self._failure
         return at_s
 
-    def go_on(self, requests: Sequence[dict[str, Any]]) -> None:
+    def go_on(self, requests: Sequence[Request]) -> None:
         """Carry out the requests, and let the run go on to its next step."""
         self.steps.go_on(requests)
 

@@ -25,6 +25,7 @@ from hoplab.host.runs.session import Line, Session
 from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import output
 from hoplab.model import errors
+from hoplab.model.keys import requests
 from hoplab.model.keys.resolved import Resolved
 from hoplab.show import report as reports
 
@@ -69,7 +70,7 @@ def _play(scenario: Resolved, file: Path, out: Path | None, machine: kinds.Atten
     with (
         told_so_far(pages),
         closing(Line()) as line,
-        page_of(scenario, line.ask) as page,
+        page_of(scenario, lambda asked: line.ask(requests.read(asked).document())) as page,
     ):
         line.on_flows = page.view.tell_flows
 

@@ -1,30 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acts of an agent on a network between two of its steps (`hoplab.guest.lab.stepped`)."""
+"""What a running network is asked to do: by a page (`hoplab.guest.lab.session`), an agent
+(`hoplab.guest.lab.stepped`) or a branch (`hoplab.guest.lab.branched`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hoplab.guest.lab.channel import MediumClient
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Runtime
-from hoplab.guest.lab.session import event_of, note, to_medium
 from hoplab.guest.lab.started import Started
-from hoplab.guest.medium.config import of_radios, radios_of
+from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network import wifi
 from hoplab.guest.routing import static
 from hoplab.guest.tcp.live_windows import LiveWindow
-from hoplab.model.errors import ScenarioError
+from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.keys import requests
 from hoplab.model.keys.faults import Event
+from hoplab.model.keys.requests import OfChannel, Request
 from hoplab.model.network.plan import Conversation
 
-Act = Callable[[dict[str, Any], float], None]
+T = TypeVar("T", bound=Request)
+Act = Callable[[T, float], None]
 
 
 class Acts:
-    """Carries out a request at once and records it in table `events`."""
+    """Carries out a request at once and records it in table `events`: changes of the channel, and
+    what is added."""
 
     def __init__(
         self, stage: Started, runtime: Runtime, control: Path | None, undo: CleanUp
@@ -33,17 +37,9 @@ class Acts:
         self.events: list[Event] = []
         """Acts that became events of the scenario, in order."""
         self._built = stage.built
-        self._group = stage.built.group
         self._runtime = runtime
         self._undo = undo
-        self._windows: dict[str, LiveWindow] = {}
-        self._limits: dict[str, int] = {}
-        self._acts: dict[str, Act] = {
-            "window": self._window,
-            "route": self._route,
-            "mcs": self._mcs,
-            "rate": self._rate,
-        }
+        self._acts: dict[type[Request], Act[Any]] = {}
         self._medium: MediumClient | None = None
         if control is not None:
             self.ask_at(control)
@@ -51,18 +47,64 @@ class Acts:
     def ask_at(self, control: Path) -> None:
         """From now on the medium takes changes, at its socket ``control``."""
         self._medium = MediumClient(control, self._undo)
-        for kind in ("up", "down", "move", "loss"):
-            self._acts[kind] = self._event_of(kind)
-        self._acts["transmit"] = self._transmit
+        for kind in (requests.Up, requests.Down, requests.Move, requests.Lose):
+            self.add(kind, self._happen)
+        self.add(requests.Transmit, self._transmit)
 
-    def reseed(self, seed: int) -> None:
-        """Let what the medium draws at random depend on another seed from now on."""
-        if self._medium is not None:
-            self._ask({"do": "reseed", "seed": seed})
+    def add(self, kind: type[T], act: Act[T]) -> None:
+        """Carry out requests of this kind by ``act``."""
+        self._acts[kind] = act
 
-    def add(self, what: str, act: Act) -> None:
-        """Register another act, requested as ``what``."""
-        self._acts[what] = act
+    def answer(self, given: dict[str, Any], t_s: float) -> str | None:
+        """Read a request and carry it out. Return the reason if that is impossible."""
+        try:
+            self.do(requests.read(given, self._acts), t_s)
+        except HoplabError as error:
+            return str(error)
+        return None
+
+    def do(self, request: Request, t_s: float) -> None:
+        """Carry out a request. Raises `ScenarioError` if that is impossible."""
+        self._acts[type(request)](request, t_s)
+
+    def ask(self, request: OfChannel) -> None:
+        """Let the medium carry out a request. Raises `ScenarioError` if it refuses."""
+        assert self._medium is not None
+        for each in of_radios(self._built.plan, request):
+            self._medium.ask(each.document())
+
+    def note(self, event: Event) -> None:
+        """Record an event that has been carried out."""
+        self.events.append(event)
+        detail = {
+            "move": f"x_m={event.x_m} y_m={event.y_m}",
+            "loss": f"dst={event.dst} rate={event.rate}",
+        }
+        self._runtime.event(event.at_s, event.node, event.kind, detail.get(event.kind, ""))
+
+    def _happen(self, request: requests.Happening, t_s: float) -> None:
+        self.ask(request)
+        self.note(request.event(t_s))
+
+    def _transmit(self, request: requests.Transmit, t_s: float) -> None:
+        self.ask(request)
+        self._runtime.event(t_s, request.station, "transmit-power", f"dbm={request.dbm}")
+
+
+class Decisions(Acts):
+    """Acts of who has planned them: an agent, or a branch."""
+
+    def __init__(
+        self, stage: Started, runtime: Runtime, control: Path | None, undo: CleanUp
+    ) -> None:
+        super().__init__(stage, runtime, control, undo)
+        self._group = stage.built.group
+        self._windows: dict[str, LiveWindow] = {}
+        self._limits: dict[str, int] = {}
+        self.add(requests.Window, self._window)
+        self.add(requests.Route, self._route)
+        self.add(requests.Scheme, self._scheme)
+        self.add(requests.Rate, self._rate)
 
     def follow_windows(self, flows: Sequence[str]) -> None:
         """Make the windows of these flows changeable. Call this before their connections begin."""
@@ -82,17 +124,8 @@ class Acts:
         """Return whether the window of flow ``name`` can change."""
         return name in self._windows
 
-    def do(self, request: dict[str, Any], t_s: float) -> None:
-        """Carry out a request. Raises `ScenarioError` if that is impossible."""
-        given = dict(request)
-        what = given.pop("do", None)
-        act = self._acts.get(what) if isinstance(what, str) else None
-        if act is None:
-            raise ScenarioError(f"do: {what!r:.40} is not known; one of: {', '.join(self._acts)}")
-        act(given, t_s)
-
-    def _window(self, given: dict[str, Any], t_s: float) -> None:
-        name, segments = given["flow"], given["segments"]
+    def _window(self, request: requests.Window, t_s: float) -> None:
+        name, segments = request.flow, request.segments
         window = self._windows.get(name)
         if window is None:
             raise ScenarioError(f"window: flow {name} is none whose window was to change")
@@ -101,38 +134,17 @@ class Acts:
         flow = next(c for c in self._built.plan.conversations if c.name == name).flow
         self._runtime.event(t_s, flow.source, "window", f"flow={name} segments={segments}")
 
-    def _route(self, given: dict[str, Any], t_s: float) -> None:
-        station, destination, via = given["station"], given["destination"], given["via"]
+    def _route(self, request: requests.Route, t_s: float) -> None:
+        station, destination, via = request.station, request.destination, request.via
         plan, namespaces = self._built.plan, self._built.network.namespaces
         static.change(plan, namespaces, station, via, destination)
         self._runtime.event(t_s, station, "route", f"destination={destination} via={via}")
 
-    def _mcs(self, given: dict[str, Any], t_s: float) -> None:
-        station, mcs = given["station"], given["mcs"]
-        radio = self._built.plan.scenario.radio.model_copy(update={"mcs": mcs})
-        wifi.fix_scheme(wifi.wiphy_in(station), radio)
-        self._runtime.event(t_s, station, "mcs", f"mcs={mcs}")
+    def _scheme(self, request: requests.Scheme, t_s: float) -> None:
+        radio = self._built.plan.scenario.radio.model_copy(update={"mcs": request.mcs})
+        wifi.fix_scheme(wifi.wiphy_in(request.station), radio)
+        self._runtime.event(t_s, request.station, "mcs", f"mcs={request.mcs}")
 
-    def _rate(self, given: dict[str, Any], t_s: float) -> None:
-        station, mbps = given["station"], given["mbps"]
-        wifi.fix_legacy_rate(wifi.wiphy_in(station), mbps)
-        self._runtime.event(t_s, station, "rate", f"mbps={mbps:g}")
-
-    def _transmit(self, given: dict[str, Any], t_s: float) -> None:
-        for radio in radios_of(self._built.plan, given["station"]):
-            self._ask({"do": "transmit", **given, "station": radio})
-        self._runtime.event(t_s, given["station"], "transmit-power", f"dbm={given['dbm']}")
-
-    def _event_of(self, kind: str) -> Act:
-        def change(given: dict[str, Any], t_s: float) -> None:
-            event = event_of(kind, given, t_s)
-            for each in of_radios(self._built.plan, event):
-                self._ask(to_medium(each))
-            self.events.append(event)
-            note(self._runtime, event)
-
-        return change
-
-    def _ask(self, request: dict[str, Any]) -> None:
-        assert self._medium is not None
-        self._medium.ask(request)
+    def _rate(self, request: requests.Rate, t_s: float) -> None:
+        wifi.fix_legacy_rate(wifi.wiphy_in(request.station), request.mbps)
+        self._runtime.event(t_s, request.station, "rate", f"mbps={request.mbps:g}")

@@ -15,16 +15,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hoplab.guest.lab import standby
 from hoplab.guest.lab.account import Account
-from hoplab.guest.lab.acts import Acts
+from hoplab.guest.lab.acts import Decisions
 from hoplab.guest.lab.built import built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.planned import Planned, begun
 from hoplab.guest.lab.runtime import Action, Runtime
 from hoplab.guest.lab.started import Started, started
+from hoplab.model.keys import requests
+from hoplab.model.keys.declare import given
+from hoplab.model.keys.requests import Request
 from hoplab.model.keys.resolved import Resolved, ResolvedBranch
 from hoplab.model.network.plan import Plan, plan
 from hoplab.model.reading import content
@@ -49,7 +51,7 @@ class Branched(Planned):
         self._at_s = branch.at_s
         self._control = CONTROL if stage.built.plan.radios else None
         # The medium's client comes later, since the kernel draws its address at random.
-        self._acts = Acts(stage, runtime, None, undo)
+        self._acts = Decisions(stage, runtime, None, undo)
         self._acts.follow_windows([f.name for f in branch.past.flow if f.protocol == "tcp"])
 
     def _agenda(self) -> Iterator[tuple[float, Action]]:
@@ -74,29 +76,23 @@ class Branched(Planned):
         future = replace(future, mac=built.plan.mac)
         if now.seed != past.seed:
             standby.reseed(now.seed)
-            self._acts.reseed(now.seed)
+            if self._control is not None:
+                self._acts.ask(requests.Reseed(seed=now.seed))
         for request in _changes(past, now):
             self._acts.do(request, t_s)
         for event in now.event:
             if event.at_s > t_s:
-                what = event.model_dump(exclude={"at_s", "kind"}, exclude_none=True)
-                act = partial(self._acts.do, {"do": event.kind, **what})
-                futures.append((event.at_s, act))
+                futures.append((event.at_s, partial(self._acts.do, requests.of_event(event))))
         futures.sort(key=lambda entry: entry[0])
         self._plan = replace(future, end_s=self._plan.end_s)
         self._start_servers(future)
 
     def _start_servers(self, future: Plan) -> None:
-        runtime, built = self.runtime, self._stage.built
         for conversation in future.conversations:
-            if conversation.name in runtime.going:
-                runtime.going[conversation.name].conversation = conversation
-                continue
-            built.prepare(conversation, self._undo.later)
-            runtime.standby.follow(conversation)
-            if conversation in future.followed:
-                runtime.captures.follow(conversation, built.out)
-            runtime.start_server(conversation)
+            if (going := self.runtime.going.get(conversation.name)) is not None:
+                going.conversation = conversation
+            else:
+                self.runtime.join(conversation, future)
 
 
 def _stand_by() -> None:
@@ -107,16 +103,16 @@ def _stand_by() -> None:
             raise
 
 
-def _changes(past: Resolved, now: Resolved) -> Iterator[dict[str, Any]]:
+def _changes(past: Resolved, now: Resolved) -> Iterator[Request]:
     """Yield what changes at once, as an agent would request it."""
     for before, station in zip(past.station, now.station, strict=True):
         if (before.x_m, before.y_m) != (station.x_m, station.y_m):
-            yield {"do": "move", "station": station.name, "x_m": station.x_m, "y_m": station.y_m}
+            yield requests.Move(station=station.name, x_m=station.x_m, y_m=station.y_m)
         if past.radio.tx_power_dbm != now.radio.tx_power_dbm and station.radio:
-            yield {"do": "transmit", "station": station.name, "dbm": now.radio.tx_power_dbm}
+            yield requests.Transmit(station=station.name, dbm=now.radio.tx_power_dbm)
     for earlier, flow in zip(past.flow, now.flow, strict=False):
         if earlier.window != flow.window:
-            yield {"do": "window", "flow": flow.name, "segments": flow.window}
+            yield requests.Window(flow=flow.name, segments=given(flow.window))
 
 
 def course(out: Path, account: Account, whole: Plan, undo: CleanUp) -> Planned:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two lines of a session: to the host, which sends requests, and to the medium, which obeys."""
+"""The two lines of a lab: to the host, which sends requests, and to the medium, which obeys."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.model import lines
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys import requests
+from hoplab.model.lines import Lines
 
-LONGEST_REQUEST = 4096
+LONGEST_LINE = 1 << 16
+LONGEST_ANSWER = 4096
+"""Limits in octets: of a line from the host, and of the medium's answer."""
 ANSWER_S = 6.0
 """Seconds that the medium has to answer, on a slow host too. Less than
 `hoplab.host.runs.session.ANSWER_S`."""
 
 
 class Channel:
-    """Lines from and to the host; ``descriptor`` is a terminal in raw mode, or a socket."""
+    """Lines from and to the host, at a terminal in raw mode, a socket or a device."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._rest = b""
+        self._lines = Lines(LONGEST_LINE)
 
     def requests(self, wait_s: float) -> list[dict[str, Any]]:
         """Return the requests that came within ``wait_s``. Lines that are too long or are no
@@ -33,23 +38,24 @@ class Channel:
         readable, _, _ = select.select([self._descriptor], [], [], max(0.0, wait_s))
         if not readable:
             return []
-        came = os.read(self._descriptor, LONGEST_REQUEST)
+        found = self.come()
+        return [{"do": requests.End.do}] if found is None else found
+
+    def come(self) -> list[dict[str, Any]] | None:
+        """Wait for what comes and return its objects; None if nothing will come any more."""
+        came = os.read(self._descriptor, LONGEST_LINE)
         if not came:
-            return [{"do": "end"}]
-        *lines, self._rest = (self._rest + came).split(b"\n")
-        if len(self._rest) > LONGEST_REQUEST:
-            self._rest = b""
+            return None
         found = []
-        for line in lines:
-            with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(line)
-                if isinstance(value, dict):
-                    found.append(value)
+        with contextlib.suppress(ValueError):
+            for line in self._lines.cut(came):
+                with contextlib.suppress(ValueError):
+                    found.append(lines.value(line))
         return found
 
     def say(self, **what: Any) -> None:
         """Send a line to the host."""
-        data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
+        data = lines.line(what)
         while data:
             data = data[os.write(self._descriptor, data) :]
 
@@ -68,7 +74,7 @@ class MediumClient:
         try:
             self._forget_late_answers()
             self._socket.sendto(json.dumps(request).encode(), str(self._control))
-            answer = self._socket.recv(LONGEST_REQUEST).decode("utf-8", "replace")
+            answer = self._socket.recv(LONGEST_ANSWER).decode("utf-8", "replace")
         except OSError as error:
             raise ScenarioError(f"medium: does not answer: {error}") from None
         if answer != "ok":
@@ -80,5 +86,5 @@ class MediumClient:
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:
-                self._socket.recv(LONGEST_REQUEST)
+                self._socket.recv(LONGEST_ANSWER)
         self._socket.settimeout(ANSWER_S)

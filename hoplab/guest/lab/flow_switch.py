@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
-from hoplab.guest.lab.acts import Acts
+from hoplab.guest.lab.acts import Decisions
 from hoplab.guest.lab.built import Built
-from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Going, Runtime
 from hoplab.guest.lab.session import as_gone, listens
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys import requests
 from hoplab.model.keys.declare import MAX_DURATION_S
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.traffic import MAX_FLOWS
@@ -30,18 +29,17 @@ class FlowSwitch:
     (`hoplab.guest.lab.session`)."""
 
     def __init__(
-        self, built: Built, runtime: Runtime, acts: Acts, names: Sequence[str], undo: CleanUp
+        self, built: Built, runtime: Runtime, acts: Decisions, names: Sequence[str]
     ) -> None:
         self.names = frozenset(names)
         self._built = built
         self._runtime = runtime
         self._acts = acts
-        self._undo = undo
         self._scenario = built.plan.scenario
         self._current = {name: name for name in names}
         """Present name of each flow."""
-        acts.add("start", self._start)
-        acts.add("stop", self._stop)
+        acts.add(requests.Start, self._start)
+        acts.add(requests.Stop, self._stop)
 
     def end(self, name: str, t_s: float) -> None:
         """End the flow if it is running."""
@@ -64,8 +62,8 @@ class FlowSwitch:
     def _going(self, name: str) -> Going:
         return self._runtime.going[self._current[name]]
 
-    def _start(self, given: dict[str, Any], t_s: float) -> None:
-        name = self._known(given)
+    def _start(self, request: requests.Start, t_s: float) -> None:
+        name = self._known(request.flow)
         going = self._going(name)
         if going.end_s is not None:
             going = self._again(name)
@@ -73,13 +71,12 @@ class FlowSwitch:
         elif going.begin_s is None:
             self._runtime.start_client(going, t_s)
 
-    def _stop(self, given: dict[str, Any], t_s: float) -> None:
-        self.end(self._known(given), t_s)
+    def _stop(self, request: requests.Stop, t_s: float) -> None:
+        self.end(self._known(request.flow), t_s)
 
-    def _known(self, given: dict[str, Any]) -> str:
-        name = given.get("flow")
-        if not isinstance(name, str) or name not in self.names:
-            raise ScenarioError(f"flow: {name!r:.40} is none that the agent was to start and end")
+    def _known(self, name: str) -> str:
+        if name not in self.names:
+            raise ScenarioError(f"flow: {name!r} is none that the agent was to start and end")
         return name
 
     def _again(self, name: str) -> Going:
@@ -95,13 +92,9 @@ class FlowSwitch:
         self._scenario = self._scenario.model_copy(update={"flow": (*self._scenario.flow, flow)})
         whole = plan(self._scenario.model_copy(update={"duration_s": MAX_DURATION_S}))
         conversation = next(c for c in whole.conversations if c.name == other)
-        self._built.prepare(conversation, self._undo.later)
-        self._runtime.standby.follow(conversation)
-        if conversation in whole.followed:
-            self._runtime.captures.follow(conversation, self._built.out)
         if self._acts.follows_window(name):
             self._acts.follow_window(conversation, name)
-        going = self._runtime.start_server(conversation)
+        going = self._runtime.join(conversation, whole)
         deadline_s = time.monotonic() + LISTEN_S
         while not listens(conversation) and time.monotonic() < deadline_s:
             time.sleep(LOOK_S)

@@ -25,7 +25,7 @@ from hoplab.guest.traffic import flows
 from hoplab.guest.traffic.ends import Ends
 from hoplab.guest.traffic.flows import Side
 from hoplab.model.errors import DaemonDied
-from hoplab.model.network.plan import Conversation
+from hoplab.model.network.plan import Conversation, Plan
 from hoplab.model.records.writer import Records
 
 Action = Callable[[float], None]
@@ -63,7 +63,8 @@ class Runtime:
     """
 
     def __init__(self, started: Started, undo: CleanUp, alone: bool) -> None:
-        built = started.built
+        built = self._built = started.built
+        self._undo = undo
         self.clock = started.clock
         self.real_time = started.real_time
         self.account = built.account
@@ -82,7 +83,6 @@ class Runtime:
         undo.later(self.sampler.close)
         self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
-        self._out = built.out
         self._scenario = built.plan.scenario
         self._alone = alone
         self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
@@ -92,7 +92,7 @@ class Runtime:
         self.programs: Programs | None = None
         if alone and built.plan.scenario.program:
             self.programs = Programs(
-                built.plan, self._namespaces, self._out, self.clock, self.records, sack
+                built.plan, self._namespaces, built.out, self.clock, self.records, sack
             )
             undo.later(self.programs.close)
             self.account.warnings += self.programs.doubts
@@ -113,6 +113,14 @@ class Runtime:
         if self._associations is not None:
             self._associations.read()
         self.account.virtual_s = t_s
+
+    def join(self, conversation: Conversation, whole: Plan) -> Going:
+        """Start the server of a flow that was not planned, but is of the plan ``whole``."""
+        self._built.prepare(conversation, self._undo.later)
+        self.standby.follow(conversation)
+        if conversation in whole.followed:
+            self.captures.follow(conversation, self._built.out)
+        return self.start_server(conversation)
 
     def start_server(self, conversation: Conversation) -> Going:
         """The first half of a flow's start."""
@@ -137,7 +145,7 @@ class Runtime:
         # Where the routing daemons run, the ends of flows run.
         resident = self._scenario.network.routing == "kernel"
         interval_s = self._scenario.measure.interval_s
-        return Ends(self._out, self.clock.epoch_ns, interval_s, resident)
+        return Ends(self._built.out, self.clock.epoch_ns, interval_s, resident)
 
     def end_flow(self, going: Going, t_s: float) -> None:
         """Read the flow a last time and end its programs."""

@@ -12,22 +12,23 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from hoplab.guest.lab.channel import Channel, MediumClient
+from hoplab.guest.lab.acts import Acts
+from hoplab.guest.lab.channel import Channel
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.present import Present
 from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
-from hoplab.guest.medium.config import of_radios
 from hoplab.guest.network.namespaces import inside
 from hoplab.model import writing
-from hoplab.model.errors import HoplabError, ScenarioError
+from hoplab.model.errors import ScenarioError
+from hoplab.model.keys import requests
 from hoplab.model.keys.declare import MAX_DURATION_S
 from hoplab.model.keys.faults import Event
 from hoplab.model.keys.resolved import Resolved, ResolvedFlow
@@ -60,17 +61,23 @@ class Session:
         self._ended = threading.Event()
         # The prompt beside it has children of its own.
         self._runtime = Runtime(started, undo, alone=False)
-        self._undo_later = undo.later
         self._base = {flow.name: flow.name for flow in self._scenario.flow}
         """For each flow, the flow that it repeats, or itself."""
         self._planned = frozenset(self._base)
         self._asked_at: dict[str, float] = {}
-        self._events: list[Event] = []
         self._moving: dict[str, tuple[float, Event]] = {}
         """By station, until when (on the monotonic clock) it may move on, and its last move."""
-        self._medium = MediumClient(control, undo)
         self.present = Present(self._scenario, self._clock.now_s)
         """Where stations are now, for the prompt."""
+        acts = self._acts = Acts(started, self._runtime, control, undo)
+        for kind in (requests.Up, requests.Down, requests.Lose):
+            acts.add(kind, self._settle)
+        acts.add(requests.Move, self._move)
+        acts.add(requests.Drag, self._drag)
+        acts.add(requests.Start, self._start)
+        acts.add(requests.Stop, self._stop)
+        acts.add(requests.NewFlow, self._new_flow)
+        acts.add(requests.End, self._end)
 
     def serve(self) -> None:
         """Carry out requests and sample, until the end. Raises `DaemonDied` if a daemon dies."""
@@ -112,67 +119,48 @@ class Session:
             update={
                 "duration_s": end_s,
                 "flow": tuple(as_gone(going, end_s) for going in self._runtime.going.values()),
-                "event": (*self._scenario.event, *self._events),
+                "event": (*self._scenario.event, *self._acts.events),
                 "program": (),  # they have not been started
             }
         )
         text = done.model_dump_json(exclude_none=True, indent=1)
         writing.write_text(self._built.out / "scenario.json", text)
 
-    def _answer(self, request: dict[str, Any], t_s: float) -> None:
-        number = request.pop("id", None)
+    def _answer(self, given: dict[str, Any], t_s: float) -> None:
+        number = given.pop("id", None)
         try:
-            self._do(request, t_s)
-        except HoplabError as error:
-            self._channel.say(id=number, error=str(error))
+            reason = self._acts.answer(given, t_s)
         except Exception as error:
             # Whatever a request brings to light, it is answered and the session goes on.
             with writing.added(self._built.out / "logs" / "lab.log") as log:
                 traceback.print_exc(file=log)
             told = f"{type(error).__name__}: {error}; see logs/lab.log"
-            self._channel.say(id=number, error=" ".join(told.split()))
-        else:
+            reason = " ".join(told.split())
+        if reason is None:
             self._channel.say(id=number, ok=True)
+        else:
+            self._channel.say(id=number, error=reason)
 
-    def _do(self, request: dict[str, Any], t_s: float) -> None:
-        what = request.pop("do", None)
-        actions: dict[Any, Callable[[dict[str, Any], float], None]] = {
-            "move": self._move,
-            "loss": self._lose,
-            "power": self._power,
-            "start": self._start,
-            "stop": self._stop,
-            "flow": self._new_flow,
-            "end": lambda given, t_s: self.stop(),
-        }
-        action = actions.get(what) if isinstance(what, str) else None
-        if action is None:
-            shown = f"{what!r:.40}" if isinstance(what, str) else type(what).__name__
-            raise ScenarioError(f"do: {shown} is not known; one of: {', '.join(actions)}")
-        action(request, t_s)
+    def _end(self, request: requests.End, t_s: float) -> None:
+        self.stop()
 
-    def _move(self, given: dict[str, Any], t_s: float) -> None:
-        dragged = given.pop("dragged", False)
-        if not isinstance(dragged, bool):
-            raise ScenarioError("dragged: expected true or false")
-        event = self._change("move", given, t_s)
-        wait_s = HELD_S if dragged else SETTLED_S
-        self._moving[str(event.station)] = (time.monotonic() + wait_s, event)
+    def _move(self, request: requests.Move, t_s: float) -> None:
+        self._rest_after(SETTLED_S, request, t_s)
 
-    def _power(self, given: dict[str, Any], t_s: float) -> None:
-        up = given.pop("up", None)
-        if not isinstance(up, bool):
-            raise ScenarioError("up: expected true or false")
-        self._note(self._change("up" if up else "down", given, t_s))
+    def _drag(self, request: requests.Drag, t_s: float) -> None:
+        self._rest_after(HELD_S, request.move, t_s)
 
-    def _lose(self, given: dict[str, Any], t_s: float) -> None:
-        self._note(self._change("loss", given, t_s))
+    def _rest_after(self, wait_s: float, move: requests.Move, t_s: float) -> None:
+        event = self._happen(move, t_s)
+        self._moving[move.station] = (time.monotonic() + wait_s, event)
 
-    def _change(self, kind: str, given: dict[str, Any], t_s: float) -> Event:
+    def _settle(self, request: requests.Happening, t_s: float) -> None:
+        self._acts.note(self._happen(request, t_s))
+
+    def _happen(self, request: requests.Happening, t_s: float) -> Event:
         """Carry out an event of the scenario, now, and return it."""
-        event = event_of(kind, given, t_s)
-        for each in of_radios(self._built.plan, event):
-            self._medium.ask(to_medium(each))
+        self._acts.ask(request)
+        event = request.event(t_s)
         self.present.take(event)
         return event
 
@@ -181,17 +169,12 @@ class Session:
         for station, (until, event) in list(self._moving.items()):
             if time.monotonic() >= until or self._ended.is_set():
                 del self._moving[station]
-                self._note(event)
+                self._acts.note(event)
 
-    def _note(self, event: Event) -> None:
-        self._events.append(event)
-        note(self._runtime, event)
-
-    def _start(self, given: dict[str, Any], t_s: float) -> None:
-        name = given.get("flow")
-        base = self._base.get(name) if isinstance(name, str) else None
+    def _start(self, request: requests.Start, t_s: float) -> None:
+        base = self._base.get(request.flow)
         if base is None:
-            raise ScenarioError(f"flow: there is no {name!r:.40}")
+            raise ScenarioError(f"flow: there is no {request.flow!r}")
         if any(self._base[other] == base for other in self._open_flows()):
             raise ScenarioError(f"flow {base}: it is going already")
         flow = next(flow for flow in self._scenario.flow if flow.name == base)
@@ -202,13 +185,11 @@ class Session:
         # Its counts begin anew, so it is another flow.
         self._add(flow.model_copy(update={"name": f"{base[:27]}-{count + 1}"}), base)
 
-    def _new_flow(self, given: dict[str, Any], t_s: float) -> None:
-        wanted = {"source", "destination", "congestion_control"}
-        if given.keys() - wanted or not all(isinstance(v, str) for v in given.values()):
-            raise ScenarioError(f"flow: expected names for {', '.join(sorted(wanted))}")
+    def _new_flow(self, request: requests.NewFlow, t_s: float) -> None:
         name = next(n for i in range(MAX_FLOWS + 1) if (n := f"flow{i}") not in self._base)
+        ends = request.model_dump(exclude_none=True)
         document = self._scenario.model_dump(exclude_none=True, mode="json")
-        document["flow"] = [*document.get("flow", ()), {"name": name, **given}]
+        document["flow"] = [*document.get("flow", ()), {"name": name, **ends}]
         document["duration_s"] = MAX_DURATION_S
         try:
             whole = resolve(Scenario.model_validate_json(json.dumps(document)))
@@ -226,12 +207,10 @@ class Session:
     def _begin(self, flow: ResolvedFlow) -> None:
         whole = plan(self._endless())
         conversation = next(c for c in whole.conversations if c.name == flow.name)
-        if flow.name not in self._planned:
-            self._built.prepare(conversation, self._undo_later)
-            self._runtime.standby.follow(conversation)
-            if conversation in whole.followed:
-                self._runtime.captures.follow(conversation, self._built.out)
-        self._runtime.start_server(conversation)
+        if flow.name in self._planned:
+            self._runtime.start_server(conversation)
+        else:
+            self._runtime.join(conversation, whole)
         self._asked_at[conversation.name] = time.monotonic()
         self._tell()
 
@@ -250,11 +229,10 @@ class Session:
             if late or listens(going.conversation):
                 self._runtime.start_client(going, now_s)
 
-    def _stop(self, given: dict[str, Any], t_s: float) -> None:
-        name = given.get("flow")
-        if not isinstance(name, str) or name not in self._open_flows():
-            raise ScenarioError(f"flow: {name!r:.40} is not going")
-        self._end_flow(name, t_s)
+    def _stop(self, request: requests.Stop, t_s: float) -> None:
+        if request.flow not in self._open_flows():
+            raise ScenarioError(f"flow: {request.flow!r} is not going")
+        self._end_flow(request.flow, t_s)
         self._tell()
 
     def _end_flow(self, name: str, t_s: float) -> None:
@@ -290,33 +268,6 @@ def as_gone(going: Going, end_s: float) -> ResolvedFlow:
     until_s = end_s if going.end_s is None else going.end_s
     times = {"start_s": begin_s, "stop_s": max(until_s, begin_s + 1e-6)}
     return going.conversation.flow.model_copy(update=times)
-
-
-def event_of(kind: str, given: dict[str, Any], t_s: float) -> Event:
-    """Return the event of the scenario that a request describes. Raises `ScenarioError` if there is
-    none."""
-    try:
-        return Event.model_validate({**given, "kind": kind, "at_s": t_s})
-    except ValidationError as error:
-        raise ScenarioError(f"{kind}: {mistake(error)}") from None
-
-
-def note(runtime: Runtime, event: Event) -> None:
-    """Add a row about the event to table `events`."""
-    detail = {
-        "move": f"x_m={event.x_m} y_m={event.y_m}",
-        "loss": f"dst={event.dst} rate={event.rate}",
-    }
-    runtime.event(event.at_s, event.node, event.kind, detail.get(event.kind, ""))
-
-
-def to_medium(event: Event) -> dict[str, Any]:
-    """Return the request to the medium for an event."""
-    if event.kind == "move":
-        return {"do": "move", "station": event.station, "x_m": event.x_m, "y_m": event.y_m}
-    if event.kind == "loss":
-        return {"do": "loss", "src": event.src, "dst": event.dst, "rate": event.rate}
-    return {"do": "power", "station": event.station, "up": event.kind == "up"}
 
 
 def listens(conversation: Conversation) -> bool:

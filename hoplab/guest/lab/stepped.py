@@ -27,7 +27,6 @@ loading.shorten()
 
 import errno  # noqa: E402
 import heapq  # noqa: E402
-import json  # noqa: E402
 import math  # noqa: E402
 import os  # noqa: E402
 import sys  # noqa: E402
@@ -39,8 +38,9 @@ from typing import Any  # noqa: E402
 
 from hoplab.guest.lab import job, standby  # noqa: E402
 from hoplab.guest.lab.account import Account  # noqa: E402
-from hoplab.guest.lab.acts import Acts  # noqa: E402
+from hoplab.guest.lab.acts import Decisions  # noqa: E402
 from hoplab.guest.lab.built import built  # noqa: E402
+from hoplab.guest.lab.channel import Channel  # noqa: E402
 from hoplab.guest.lab.cleanup import CleanUp  # noqa: E402
 from hoplab.guest.lab.flow_switch import FlowSwitch  # noqa: E402
 from hoplab.guest.lab.planned import Planned, begun  # noqa: E402
@@ -48,34 +48,27 @@ from hoplab.guest.lab.runtime import Action, Going, Runtime  # noqa: E402
 from hoplab.guest.lab.started import Started, started  # noqa: E402
 from hoplab.guest.system import signals  # noqa: E402
 from hoplab.guest.system.note import NOTES  # noqa: E402
-from hoplab.model.errors import GuestFailed, HoplabError, MissingTool  # noqa: E402
+from hoplab.model.errors import GuestFailed, MissingTool  # noqa: E402
 from hoplab.model.streams import COMMON_SEED  # noqa: E402
 
 HOST = "/dev/hoplab-host"
 """See kernel-modules/guest/c/host.c."""
-AT_ONCE = 1 << 16
 LEFT = "the agent left"
 GONE = (errno.EPIPE, errno.ECONNRESET)
 
 
-class HostLine:
-    """Lines of JSON to and from the host."""
+class HostLine(Channel):
+    """The line of a guest whose whole kernel waits for the host."""
 
     def __init__(self) -> None:
-        self._descriptor = os.open(HOST, os.O_RDWR | os.O_CLOEXEC)
-        self._rest = b""
-
-    def say(self, **what: Any) -> None:
-        """Send a line to the host."""
-        data = (json.dumps(what, separators=(",", ":")) + "\n").encode()
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        self._device = os.open(HOST, os.O_RDWR | os.O_CLOEXEC)
+        super().__init__(self._device)
 
     def stand_by(self) -> None:
         """Let the host decide whether this guest goes on, or copies too. Raises `GuestFailed`
         if nobody will."""
         try:
-            standby.stand_by_at(self._descriptor)
+            standby.stand_by_at(self._device)
         except OSError as error:
             if error.errno not in GONE:
                 raise
@@ -84,15 +77,11 @@ class HostLine:
     def hear(self) -> dict[str, Any]:
         """Return the host's next line. No virtual time passes until it comes. Raises `GuestFailed`
         if none will come."""
-        while b"\n" not in self._rest:
-            came = os.read(self._descriptor, AT_ONCE)
-            if not came:
+        while not (heard := self.come()):
+            if heard is None:
                 raise GuestFailed(LEFT)
-            self._rest += came
-        line, _, self._rest = self._rest.partition(b"\n")
-        heard = json.loads(line)
-        assert isinstance(heard, dict)
-        return heard
+        (one,) = heard  # the host says a line, and waits
+        return one
 
 
 class Stepped(Planned):
@@ -104,9 +93,9 @@ class Stepped(Planned):
         self._built = stage.built
         self._line = line
         self._step_s = asked.step_s
-        self._acts = Acts(stage, runtime, asked.control, undo)
+        self._acts = Decisions(stage, runtime, asked.control, undo)
         self._acts.follow_windows(asked.windows)
-        self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows, undo)
+        self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows)
 
     def follow(self) -> None:
         super().follow()
@@ -141,14 +130,14 @@ class Stepped(Planned):
 
     def _step(self, t_s: float) -> None:
         self._line.say(at=t_s)
-        while True:
-            requests = self._line.hear()["acts"]
-            try:
-                for request in requests:
-                    self._acts.do(request, t_s)
-                return
-            except HoplabError as error:
-                self._line.say(refused=str(error))
+        while (reason := self._refused(t_s)) is not None:
+            self._line.say(refused=reason)
+
+    def _refused(self, t_s: float) -> str | None:
+        """Carry out what the host asks for; return the reason of the first request that is
+        refused."""
+        answers = (self._acts.answer(given, t_s) for given in self._line.hear()["acts"])
+        return next((reason for reason in answers if reason is not None), None)
 
 
 def _pass(t_s: float) -> None:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from hoplab.model.keys import documents
-from hoplab.model.keys.faults import Event, Loss
+from hoplab.model.keys.declare import Table
 from hoplab.model.keys.medium_file import RadioStation, Records
 from hoplab.model.keys.resolved import ResolvedMedium
-from hoplab.model.keys.snr import Snr
 from hoplab.model.network import medium_document
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import categories_of, channel_of, width_of
 
-OfStations = TypeVar("OfStations", Event, Loss, Snr)
+OfStations = TypeVar("OfStations", bound=Table)
 
 
 def write(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import queue
 import socket
 import threading
@@ -19,9 +18,10 @@ from hoplab.guest.system import signals
 from hoplab.host.results.manifest import Where
 from hoplab.host.results.tables import recorded
 from hoplab.host.runs.kinds import Attendable, Kind, Watched
-from hoplab.model import writing
+from hoplab.model import lines, writing
 from hoplab.model.errors import HoplabError
 from hoplab.model.keys.resolved import Resolved
+from hoplab.model.lines import Lines
 from hoplab.model.reading import value
 
 ANSWER_S = 8.0
@@ -51,7 +51,7 @@ class Line:
             self._number += 1
             number = self._number
             self._answers[number] = answer
-        data = json.dumps({**request, "id": number}, separators=(",", ":")).encode() + b"\n"
+        data = lines.line({**request, "id": number})
         try:
             if len(data) > LONGEST_REQUEST:
                 raise HoplabError(
@@ -80,7 +80,7 @@ class Line:
         self._thread.join(1.0)
 
     def _read(self) -> None:
-        rest = b""
+        cutter = Lines(LONGEST_LINE)
         while True:
             try:
                 came = self._own.recv(1 << 16)
@@ -88,12 +88,10 @@ class Line:
                 return
             if not came:
                 return
-            *lines, rest = (rest + came).split(b"\n")
-            if len(rest) > LONGEST_LINE:
-                rest = b""
-            for line in lines:
-                with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                    self._heard(json.loads(line))
+            with contextlib.suppress(ValueError):
+                for line in cutter.cut(came):
+                    with contextlib.suppress(ValueError, KeyError, TypeError):
+                        self._heard(lines.value(line))
 
     def _heard(self, said: dict[str, Any]) -> None:
         if "flows" in said:

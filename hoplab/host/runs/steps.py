@@ -8,14 +8,16 @@ failed.
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hoplab.model import lines
 from hoplab.model.errors import GuestFailed, ScenarioError
+from hoplab.model.keys.requests import Request
+from hoplab.model.lines import Lines
 
 LONGEST_LINE = 1 << 16
 
@@ -37,12 +39,13 @@ class Steps:
     With answers ``told`` it is a run that branches off another one, after these answers.
     """
 
-    def __init__(self, wanted: Wanted, told: Sequence[Sequence[dict[str, Any]]] = ()) -> None:
+    def __init__(self, wanted: Wanted, told: Sequence[Sequence[Request]] = ()) -> None:
         self._wanted = wanted
         self._told = list(told)
         """All answers to the guest so far."""
         self._own: socket.socket | None = None
-        self._rest = b""
+        self._lines = Lines(LONGEST_LINE)
+        self._heard: list[dict[str, Any]] = []
         self._closing = threading.Lock()
         self._closed = False
         self._attended = threading.Event()
@@ -97,14 +100,14 @@ class Steps:
             raise GuestFailed(f"guest: said {said!r:.60} where it had to name a step")
         return float(at)
 
-    def go_on(self, acts: Sequence[dict[str, Any]]) -> None:
+    def go_on(self, acts: Sequence[Request]) -> None:
         """Have ``acts`` carried out, and let the run go on to its next step."""
         self._told.append(acts)
         self._answer(acts)
 
-    def _answer(self, acts: Sequence[dict[str, Any]]) -> None:
+    def _answer(self, acts: Sequence[Request]) -> None:
         self._hold(False)
-        self._say({"acts": list(acts)})
+        self._say({"acts": [act.document() for act in acts]})
 
     def close(self) -> None:
         """End the answers. A run that goes on fails at its next step."""
@@ -119,26 +122,20 @@ class Steps:
     def _say(self, what: dict[str, Any]) -> None:
         assert self._own is not None
         with contextlib.suppress(OSError):  # the run has ended, which `reached` will report
-            self._own.sendall(json.dumps(what, separators=(",", ":")).encode() + b"\n")
+            self._own.sendall(lines.line(what))
 
     def _hear(self) -> dict[str, Any] | None:
         if self._own is None:
             return None
-        while b"\n" not in self._rest:
+        while not self._heard:
             try:
                 came = self._own.recv(LONGEST_LINE)
             except OSError:
                 return None
             if not came:
                 return None
-            self._rest += came
-            if len(self._rest) > LONGEST_LINE:
-                raise GuestFailed("guest: said a line that is longer than any of its own")
-        line, _, self._rest = self._rest.partition(b"\n")
-        try:
-            said = json.loads(line)
-        except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
-            raise GuestFailed(f"guest: said {line[:60]!r}, which is no line of its own")
-        return said
+            try:
+                self._heard += map(lines.value, self._lines.cut(came))
+            except ValueError as error:
+                raise GuestFailed(f"guest: said {came[:60]!r}, which {error}") from None
+        return self._heard.pop(0)

@@ -12,7 +12,7 @@ from hoplab.model.keys.resolved import Resolved, ResolvedFlow
 from hoplab.model.keys.stations import Station
 
 CHANGEABLE = (
-    "event (from then on), flow.N.window, a further [[flow]], station.N.x_m and y_m, "
+    "seed, event (from then on), flow.N.window, a further [[flow]], station.N.x_m and y_m, "
     "radio.tx_power_dbm"
 )
 OF_FLOW = frozenset({"window"})
@@ -31,7 +31,7 @@ def check_branch(past: Resolved, future: Resolved, at_s: float) -> None:
 
 
 def _unchangeable(past: Resolved, future: Resolved, at_s: float) -> Iterator[str]:
-    apart = {"title", "branch", "event", "flow", "station", "radio"}
+    apart = {"title", "seed", "branch", "event", "flow", "station", "radio"}
     for name in sorted(type(past).model_fields.keys() - apart):
         if getattr(past, name) != getattr(future, name):
             yield name

@@ -23,6 +23,12 @@ from hoplab.model.keys.declare import (
 SHORTEST_PERIOD_S = 1e-6
 
 
+def require_apart(src: str | None, dst: str | None) -> None:
+    """Raise ValueError if a link goes from a station to itself."""
+    if src is not None and src == dst:
+        raise ValueError(f"src and dst are both {src}; nothing is sent from one to itself")
+
+
 class Loss(Table):
     """Frames lost at the receiver, on top of what the channel does (`docs/medium.md`).
 
@@ -84,8 +90,7 @@ class Loss(Table):
                 f"on_s {self.on_s:g} is longer than period_s {self.period_s:g}; a burst ends with "
                 "its period"
             )
-        if self.src is not None and self.src == self.dst:
-            raise ValueError(f"src and dst are both {self.src}; nothing is sent from one to itself")
+        require_apart(self.src, self.dst)
         return self
 
 
@@ -109,17 +114,10 @@ class Event(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Event:
-        needs = {
-            "down": ("station",),
-            "up": ("station",),
-            "move": ("station", "x_m", "y_m"),
-            "loss": ("src", "dst", "rate"),
-        }[self.kind]
-        for name in needs:
-            if getattr(self, name) is None:
+        for name in self.only:
+            if self.counts(name) and getattr(self, name) is None:
                 raise ValueError(f'an event of kind "{self.kind}" needs {name}')
-        if self.src is not None and self.src == self.dst:
-            raise ValueError(f"src and dst are both {self.src}; nothing is sent from one to itself")
+        require_apart(self.src, self.dst)
         return self
 
     @property

@@ -53,8 +53,8 @@ window.hoplabDrag = (() => {
     while (waiting.size) {
       const [next, at] = waiting.entries().next().value;
       waiting.delete(next);
-      const dragged = at.dragged ? { dragged: true } : {};
-      const done = await ask({ do: "move", station: next, x_m: at.x, y_m: at.y, ...dragged });
+      const what = at.dragged ? "drag" : "move";
+      const done = await ask({ do: what, station: next, x_m: at.x, y_m: at.y });
       if (!done) rows[next].asked = null;
       await new Promise(done => setTimeout(done, EVERY_MS));
     }
@@ -159,7 +159,7 @@ window.hoplabDrag = (() => {
     const power = document.createElement("button");
     power.className = "button";
     power.addEventListener("click", () => {
-      ask({ do: "power", station, up: on.textContent === "off" });
+      ask({ do: on.textContent === "off" ? "up" : "down", station });
     });
     row.insertCell().append(power);
     rows[station] = { places, on, power, at: [0, 0], asked: null };

@@ -94,6 +94,16 @@ impl Medium {
         self.space.set_rssi(link.from, link.to, dbm)
     }
 
+    /// From now on what is drawn follows from another seed too. A draw that an access waits for
+    /// stays, and so does shadowing.
+    pub fn reseed(&mut self, seed: u64) {
+        for radio in self.radios.ids() {
+            self.radios[radio].reseed(seed);
+        }
+        self.links.reseed(seed);
+        self.losses.reseed(seed);
+    }
+
     /// From now on frames of this link are lost with this probability, instead of what was said of
     /// just this link before; 0 for none.
     pub fn set_loss(&mut self, link: LinkId, rate: f64) {

@@ -45,6 +45,13 @@ impl Links {
         self.misreadings.push(Stream::new(params.seed, &name));
     }
 
+    /// Later draws follow from another seed too.
+    pub fn reseed(&mut self, seed: u64) {
+        for stream in &mut self.misreadings {
+            stream.reseed(seed);
+        }
+    }
+
     /// Count a data frame.
     pub fn observe(&mut self, end: &End<'_>, setup: &Setup, space: &mut Space) {
         let (tx, ppdu) = (end.transmission, &end.transmission.ppdu);

@@ -67,6 +67,11 @@ impl Access {
         }
     }
 
+    /// Later draws follow from another seed too.
+    pub fn reseed(&mut self, seed: u64) {
+        self.random.reseed(seed);
+    }
+
     /// When it will send.
     pub fn at(&self) -> Option<Instant> {
         self.at

@@ -261,6 +261,12 @@ impl Transceiver {
         }
     }
 
+    /// Later draws follow from another seed too.
+    pub fn reseed(&mut self, seed: u64) {
+        self.fading.reseed(seed);
+        self.errors.reseed(seed);
+    }
+
     pub fn sending(&self) -> Option<usize> {
         self.sending
     }

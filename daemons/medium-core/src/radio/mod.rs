@@ -89,6 +89,14 @@ impl Radio {
         }
     }
 
+    /// Later draws follow from another seed too.
+    pub fn reseed(&mut self, seed: u64) {
+        for function in &mut self.functions {
+            function.access.reseed(seed);
+        }
+        self.transceiver.reseed(seed);
+    }
+
     /// The event that a part waited for has come. A battery's end is [`Radio::switch`]'s. Returns
     /// the PPDU that goes on the air.
     pub fn wake(
