@@ -47,8 +47,8 @@ impl Stream {
         Self(hash.state())
     }
 
-    /// From now on it is another stream, which follows from this one and a seed: its state is the
-    /// SHA-256 of `SEED/STATE` (the words of the state as decimal numbers, in brackets).
+    /// From now on it is another stream, which follows from this one and a seed. Its state is the
+    /// SHA-256 of `SEED/STATE`, where the state is a list of decimal numbers in brackets.
     pub fn reseed(&mut self, seed: u64) {
         let mut hash = Hash(Sha256::new());
         let _ = write!(hash, "{seed}/{:?}", self.0);

@@ -90,14 +90,8 @@ fn what_is_no_request_is_told_why() {
             r#"{"do": "transmit", "station": "a", "dbm": 101}"#,
             "dbm: 101 is not in -200 to 100",
         ),
-        (
-            r#"{"do": "down", "station": 1}"#,
-            "invalid type",
-        ),
-        (
-            r#"{"do": "up", "station": "a", "x": 1}"#,
-            "unknown field",
-        ),
+        (r#"{"do": "down", "station": 1}"#, "invalid type"),
+        (r#"{"do": "up", "station": "a", "x": 1}"#, "unknown field"),
         (r#"{"do": "exit"}"#, "unknown variant"),
         ("", "EOF"),
         ("[[[[[[[[[[", "invalid"),
