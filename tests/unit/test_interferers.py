@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other transmitters, and channels of 2.4 GHz that overlap: what the medium is told of them."""
+"""Other transmitters, and channels of 2.4 GHz that overlap: what the medium knows."""
 
 from __future__ import annotations
 

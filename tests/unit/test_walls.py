@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walls and floors: their losses by material, who is behind them, what the medium is told of them,
-and plans of other tools."""
+"""Walls and floors: their losses by material, who is behind them, what the medium knows of
+them, and plans of other tools."""
 
 from __future__ import annotations
 

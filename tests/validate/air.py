@@ -25,8 +25,8 @@ LISTENS_M = 20.0
 BESIDE_DB = 0.1
 """How far the threshold of energy is from what a radio gets of the other channel."""
 OVERLAPS = {
-    # The mask's part of 22 MHz by 16.3.7.5, and of 18 MHz by 17.3.9.3, worked out by hand: the
-    # MHz at each level that fall into the filter, over those of the whole mask.
+    # The mask's part of 22 MHz by 16.3.7.5, and of 18 MHz by 17.3.9.3, worked out by hand. It is
+    # the MHz at each level that fall into the filter, over those of the whole mask.
     "80211b/1-3": 10 * math.log10((12 + 10 * 1e-3) / (22 + 22 * 1e-3)),
     "80211b/1-5": 10 * math.log10((2 + 11 * 1e-3 + 9 * 1e-5) / (22 + 22 * 1e-3)),
 }

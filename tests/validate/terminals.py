@@ -223,8 +223,10 @@ def tcp_jain(results: Results) -> float:
 
 
 def tcp_jain_at_a_time(results: Results) -> float:
-    """Mean over the run's windows. Now and then the other flow takes all from then on. Under seed 37
-    that is so at 30 s, and over the whole run both have had half."""
+    """Mean over the run's windows. Now and then the other flow takes all from then on.
+
+    Under seed 37 that is so at 30 s, and over the whole run both have had half.
+    """
     delivered: dict[str, dict[float, int]] = {flow["flow"]: {} for flow in results.rows("flows")}
     for row in results.rows("tcp"):
         delivered[row["flow"]][row["t_s"]] = row["delivered_bytes"] or 0
