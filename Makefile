@@ -100,8 +100,9 @@ bench: setup-tests
 fuzz: setup
 	@INPUTS=$(INPUTS) SEED=$(SEED) scripts/fuzz $(or $(SECONDS),10) $(TARGET)
 
-# The same digests under every circumstance that can be had here: make proof ONLY=babeld
-# With another kernel, twice each: make proof MACHINE=7.3 ONLY=again
+# The same digests under every circumstance that this host allows: make proof ONLY=babeld
+# With another kernel, twice each.
+# make proof MACHINE=7.3 ONLY=again
 proof: setup-tests
 	@.venv/bin/python -m tests.proof $(addprefix --machine ,$(MACHINE)) $(ONLY)
 

@@ -2,8 +2,8 @@
 """Variables of the dashboards: which runs there are, which are drawn, and where they lie in time.
 
 A run that a dashboard names is visible and may be ``newest``. The run that it draws is a hidden
-variable beside it, asked for again whenever the time shown moves: so an open page goes on to a new
-run, while one that was chosen by name stays.
+variable beside it. Grafana asks for it again whenever the time shown moves. So an open page goes on
+to a new run, and one that the user chose by name stays.
 """
 
 from __future__ import annotations

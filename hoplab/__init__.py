@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hoplab: how real TCP behaves over wireless multi-hop networks, repeatable to the byte.
 
-What programs use is here, from wherever it lives: runs and scenarios (`hoplab.front.api`), tables
-(``hoplab.results``), many runs (``hoplab.sweep``), agents (``hoplab.gym``, with Gymnasium), judges
-for tests (``hoplab.assert_faster``) and ``hoplab.record`` for scripts of Mininet-WiFi.
+What programs use is here, wherever it lives: runs and scenarios (`hoplab.front.api`), tables
+(``hoplab.results``), many runs (``hoplab.sweep``) and agents (``hoplab.gym``, with Gymnasium).
+``hoplab.assert_faster`` judges in tests, and ``hoplab.record`` is for scripts of Mininet-WiFi.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ WIDTH = 150
 
 
 class Limit:
-    """Told every so often how much processor time a test has used, says when that is the end."""
+    """Says when a test has used too much processor time; samples come every so often."""
 
     def __init__(self, used_s: float, idle_s: float, sample_s: float = SAMPLE_S) -> None:
         self._limit_s, self._idle_s, self._sample_s = used_s, idle_s, sample_s

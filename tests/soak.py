@@ -4,12 +4,12 @@
     python -m tests.soak [--frames 1000000000] [--virtual-s 86000] [PART…]
 
 ``edca`` and ``dcf`` run the medium's engine alone: so many frames in A-MPDUs, and a hundredth of
-them one by one, which cost eight times as much. ``mobile`` is a run of thirty mobile stations with
-DSR: what the lab's process outside takes, what the guest's kernel cannot give back, what the
-programs in the guest take. Prints the memory of each tenth of the way. The exit status is 1 where
-the last tenth has more than `MOST` times the memory of the second, in which everything has been
-used once; and where the guest's processes outside take more than the guest was given. Below that
-they may grow: a kernel keeps what files once held for as long as it has room.
+them one by one. Those cost eight times as much. ``mobile`` is a run of thirty mobile stations with
+DSR. It shows what the lab's process outside takes, what the guest's kernel cannot give back, and
+what the programs in the guest take. Prints the memory of each tenth of the way. In the second tenth
+everything has been used once. The exit status is 1 where the last tenth has more than `MOST` times
+the memory of the second. It is also 1 where the guest's processes outside take more than the guest
+was given. Below that they may grow: a kernel keeps what files once held for as long as it has room.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ while True:
     print(kernel["MemTotal:"], kernel["MemAvailable:"], resident, flush=True)
     time.sleep(float(sys.argv[1]))
 """
-"""A program in the guest. Its lines: kB of the guest, of them to be had, of all programs."""
+"""A program in the guest. Its lines: kB of the guest, of them available, of all programs."""
 MOBILE = {
     "topology": {
         "kind": "random-waypoint",

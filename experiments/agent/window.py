@@ -2,7 +2,7 @@
 """Learn two windows at hidden terminals: ``python experiments/agent/window.py [PICTURE]``.
 
 Stations a and c send to b and do not hear each other, so their frames collide there. With windows
-of 8 segments one flow takes the channel and the other one's timer grows; with windows of 1 both
+of 8 segments one flow takes the channel and the other one's timer grows. With windows of 1 both
 send, at a third of the rate. Here an agent learns, by Q-learning (Watkins 1989) with a table, which
 flow may have how much when. Its reward is the sum of the logarithms of both rates, smoothed
 (proportional fairness, Kelly 1997). docs/howto/agent.md explains it.

@@ -2,7 +2,8 @@
 """Two fast stations and a slow one behind an access point: air time, throughput, latency.
 
 "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017) again, with the code that its
-authors gave to the kernel: a FIFO, FQ-CoDel for each station, and airtime fairness on top.
+authors gave to the kernel. Queues are a FIFO, FQ-CoDel for each station, and airtime fairness as
+well.
 """
 
 from __future__ import annotations

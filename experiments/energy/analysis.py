@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Energy per transferred Mbit over four stations: which of ns-2's accountings, and measured cards.
 
-A radio's energy is power times time in a state, and the sweep's radios draw 1 W in each: joules are
-seconds here, and any card's power goes on top. ``ns2.toml`` has the same seconds of ns-2.35.
+A radio's energy is power times time in a state. The sweep's radios draw 1 W in each state, so
+joules are seconds here, and any card's power is applied afterwards. ``ns2.toml`` has the same
+seconds of ns-2.35.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a moving connection would carry if its routes were always the shortest and known at once.
 
-Holland and Vaidya 1999: the sum over i of t_i T_i over the sum of t_i, where t_i is the time for
-which the shortest path has i hops and T_i the throughput of a static chain of i hops, 0 where there
+Holland and Vaidya 1999: the sum over i of t_i T_i over the sum of t_i. Here t_i is the time for
+which the shortest path has i hops. The throughput of a static chain of i hops is T_i, 0 where there
 is no path.
 """
 

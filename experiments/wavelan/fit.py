@@ -3,11 +3,11 @@
 
 python experiments/wavelan/fit.py
 
-A fast host sends a frame every DIFS + mean backoff + preamble and header + octets at 2 Mbit/s;
-the slow host needs a little longer for each. The work that waits in its card's buffer is a random
-walk: it drifts by the difference, and scatters by the backoff. Between an empty and a full buffer,
-the share that runs over is that of a reflected Brownian motion (Harrison, Brownian Motion and
-Stochastic Flow Systems, 1985, chapter 5).
+A fast host sends a frame every DIFS + mean backoff + preamble and header + octets at 2 Mbit/s. The
+slow host needs a little longer for each. The work that waits in its card's buffer is a random walk:
+it drifts by the difference, and scatters by the backoff. Between an empty and a full buffer, the
+share that overflows is that of a reflected Brownian motion. (Harrison, Brownian Motion and
+Stochastic Flow Systems, 1985, chapter 5)
 """
 
 from __future__ import annotations

@@ -33,8 +33,11 @@ def hosts(scenario: int, sender: str) -> str:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A transfer of counted packets. Counts of frames are of all of a host's, ARP and TCP's control
-    connection too, some thirty in all; ``sent`` and ``arrived`` are packets with payload."""
+    """A transfer of counted packets.
+
+    Counts of frames are of all that a host sends, also ARP and TCP's control connection, some
+    thirty in all. ``sent`` and ``arrived`` are packets with payload.
+    """
 
     kbps: float
     """Payload over the time from the first packet's departure to the last one's arrival."""

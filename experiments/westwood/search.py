@@ -2,8 +2,8 @@
 """Every reading of what the study leaves open, held against all of its figures at once.
 
 A reading is what ``sweep-search.toml`` varies beside the variant and the figure's own setting. Its
-distance from the study is the root of the mean square of ln(here / published): 1.5 says that a
-value is typically 1.5 times too high or too low.
+distance from the study is the root of the mean square of ln(here / published). A distance of 1.5
+says that a value is typically 1.5 times too high or too low.
 """
 
 from __future__ import annotations

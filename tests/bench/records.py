@@ -2,8 +2,8 @@
 """What a long run's records cost: ``python -m tests.bench.records [FRAMES]``.
 
 Runs a chain of three with ``measure.frames``, and repeats its records of frames, with later times,
-until there are so many. Prints how long it takes to make the table, its share of the time that a
-run with so many frames takes, and the memory of the process that does it.
+until there are so many. Prints how long it takes to make the table, and its share of the time of a
+run with so many frames. Prints the memory of the process that does it, too.
 """
 
 from __future__ import annotations

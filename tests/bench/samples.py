@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What samples over time cost: ``python -m tests.bench.samples [TURNS]``.
 
-Runs a flow of UDP over a wire with many datagrams and with few, each with samples every 100 ms and
-with one at its end, in turns. Prints medians of their processor time, guest and tables included.
+Runs a flow of UDP over a wire with many datagrams and with few, in turns. Each has samples every
+100 ms, and one at its end only. Prints medians of their processor time, guest and tables included.
 """
 
 from __future__ import annotations

@@ -2,9 +2,12 @@
 """What large networks cost: ``python -m tests.bench.scale [STATIONS…]``.
 
 Stations move slowly on a square, at forty a square kilometre, with DSR and a TCP flow for each
-twenty. A line each: wall seconds until the first virtual second has passed, before any flow; the
-same a station; virtual seconds a wall second after that; megabytes of memory that the guest's
-largest process had.
+twenty. Prints a line for each number of stations:
+
+- wall seconds until the first virtual second has passed, before any flow;
+- the same a station;
+- virtual seconds a wall second after that;
+- megabytes of memory that the guest's largest process had.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """What the pictures of README and documentation show, as text and figures.
 
 A picture itself cannot be compared: other fonts make other dots. ``docs/figures/pictures.json`` has
-the words that each had when it was made, and the figures of its run; tests hold both against pages
-and runs of now.
+the words of each when it was made, and the figures of its run. Tests hold both against today's
+pages and runs.
 """
 
 from __future__ import annotations

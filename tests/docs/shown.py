@@ -3,7 +3,7 @@
 
 A page's steps are, in its order,
 
-- the lines of fenced blocks of ``sh``, to be run as they stand;
+- the lines of fenced blocks of ``sh``, to be run unchanged;
 - fenced blocks of any language with a ``title``: files of that name;
 - indented blocks that begin with a program's name: commands too, with an explanation after two
   blanks or ``#``. Where one has a word in capitals, ``…``, ``[`` or ``|`` it is a form, not a

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tutorial's commands, and whether what it claims comes out of them.
 
-Another machine (a rebuilt daemon) draws other lots, so figures of one seed are held to what seeds
-do to them, and means to the intervals that the page itself gives.
+Another machine (a rebuilt daemon) draws other random numbers. So a figure of one seed may differ as
+seeds make it differ, and means lie in the intervals that the page itself gives.
 """
 
 import re

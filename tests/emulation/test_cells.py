@@ -290,8 +290,10 @@ captures = ["air"]
 
 
 def test_beacons_say_how_categories_contend(tmp_path: Path, run_scenario: Run) -> None:
-    """WMM's parameter element has what the medium goes by: of best effort, background, video and
-    voice, each with number and AIFSN, both windows as exponents, and a TXOP in units of 32 us."""
+    """WMM's parameter element has the medium's parameters of best effort, background, video, voice.
+
+    Each category has its number and AIFSN, both windows as exponents, and a TXOP in units of 32 us.
+    """
     run_scenario(CATEGORIES)
     capture = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
     fields = ((0x03, 0xA4, 94), (0x27, 0xA4, 0), (0x42, 0x43, 94), (0x63, 0x43, 0))
@@ -343,8 +345,11 @@ packet_bytes = 1000
 
 
 def test_cells_on_one_channel_contend_by_their_own_categories(run_scenario: Run) -> None:
-    """A client by what its access point announces, an access point by what is its own: they share
-    the channel as Bianchi's chains with these windows do, of some 1500 frames of the slower."""
+    """A client contends by what its access point announces, an access point by its own settings.
+
+    They share the channel as Bianchi's chains with these windows do. The slower one sends some 1500
+    frames.
+    """
     done = run_scenario(OWN_CATEGORIES)
     client, access_point = (flow["goodput_kbps"] for flow in done["flows"])
     first, second = classes.model([classes.Class(1, 31, 1023), classes.Class(1, 127, 1023)], 54.0)

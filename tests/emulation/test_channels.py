@@ -90,8 +90,8 @@ def test_a_capture_of_the_air_names_each_channel(tmp_path: Path, run_scenario: R
 def test_a_near_sender_on_the_next_channel_takes_a_far_client_s_frames(
     tmp_path: Path, run_scenario: Run
 ) -> None:
-    """An access point hears its client with -69.8 dBm, and a sender 3 m away with -41.2: -67.3 of
-    it on the next channel, -81.4 on the one after. Capture needs 10 dB."""
+    """An access point hears its client with -69.8 dBm, and a sender 3 m away with -41.2 dBm. Of
+    that it hears -67.3 dBm on the next channel, -81.4 on the one after. Capture needs 10 dB."""
     found, rate_kbps = [], RATES_KBPS["80211n"]
     for n, (second, leakage) in enumerate(((40, "mask"), (44, "mask"), (40, "none")), start=1):
         radio = RADIO.format(duration_s=2, profile="80211n", more=f'leakage = "{leakage}"')

@@ -55,8 +55,8 @@ def _sent(run: Path, flow: str = "flow0") -> list[float]:
 
 
 def test_the_second_hidden_sender_begins_at_its_start(tmp_path: Path, run_scenario: Run) -> None:
-    """The first one's frames spoil nearly all that the second one sends, as theirs are spoiled in
-    turn; nothing but its own clock decides when a datagram goes to its radio."""
+    """Frames of the two senders spoil each other, nearly all of the second one's. Nothing but its
+    own clock decides when a datagram goes to its radio."""
     text = HIDDEN + "[measure]\npackets = true\n"
     run_scenario(text + flow("a", 1.5, 800) + flow("c", 2, 100))
     sent = _sent(tmp_path / "run1", "flow1")

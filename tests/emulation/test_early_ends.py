@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a run that end, stop or never get ready: reported in one line, with a status of their
-own, and never a goodput of 0 that looks like a result."""
+"""Programs of a run that end, stop or never get ready. Hoplab reports them in one line, with a
+status of their own, and never a goodput of 0 that looks like a result."""
 
 import subprocess
 from pathlib import Path

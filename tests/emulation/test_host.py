@@ -28,8 +28,8 @@ def on_a_host(tmp_path: Path, hoplab: Hoplab) -> Callable[..., subprocess.Comple
 
 
 def test_the_same_scenario_in_real_time(tmp_path: Path, on_a_host: Hoplab) -> None:
-    """A hop of 2 Mbit/s carries 1538 kbit/s (test_runs.py, with its 2 % for the backoffs drawn),
-    and more than half of it even on a machine that has to compete for its processor."""
+    """A hop of 2 Mbit/s carries 1538 kbit/s (test_runs.py, with its 2 % for the backoffs drawn).
+    Even a machine that has to compete for its processor carries more than half of it."""
     (tmp_path / "chain.toml").write_text(chain(2))
     done = on_a_host(
         "hoplab run chain.toml --machine host --out out --json && "

@@ -315,8 +315,8 @@ protocol = "udp"
 rate_kbps = 200_000
 buffer_bytes = 32768
 """
-"""Less than the radio's queue holds: what a full queue refused would leave holes in the sequence
-numbers, and an A-MPDU over a hole reaches beyond its BlockAck's window."""
+"""Less than the radio's queue holds. What a full queue refused would leave holes in the sequence
+numbers. An A-MPDU over a hole reaches beyond its BlockAck's window."""
 CELL = '[[cell]]\naccess_point = "n1"\nclients = ["n0"]\n'
 
 

@@ -395,8 +395,8 @@ def test_a_script_of_mininet_wifi_twice(tmp_path: Path, hoplab: Hoplab) -> None:
 
 @pytest.mark.usefixtures("mininet_wifi")
 def test_a_script_has_its_network_measured(tmp_path: Path, hoplab: Hoplab) -> None:
-    """DSR as one of its protocols, a congestion control for each flow, ELFN for one; tables as of
-    any run, and the network is the script's again after it."""
+    """It has DSR as one of its protocols, a congestion control for each flow, ELFN for one. Tables
+    are as of any run, and the network is the script's again after it."""
     (tmp_path / "script.py").write_text(RECORDED)
     done = hoplab("mininet", "--out", "out", "script.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -435,8 +435,8 @@ def test_a_station_with_split_is_a_proxy(tmp_path: Path, hoplab: Hoplab) -> None
 
 @pytest.mark.usefixtures("mininet_wifi")
 def test_mininet_wifi_makes_a_scenario_s_stations(tmp_path: Path, hoplab: Hoplab) -> None:
-    """What comes of them is what comes of Hoplab's own, as far as one seed can say: of six seeds
-    of this chain, two were 42 % apart."""
+    """They give the same results as Hoplab's own, as far as one seed can say. Of six seeds of this
+    chain, two were 42 % apart."""
     (tmp_path / "chain.toml").write_text(CHAIN)
     for builder in ("hoplab", "mininet-wifi"):
         option = f"network.built_by={builder}"

@@ -103,9 +103,12 @@ destination = "n4"
 
 def test_a_counted_transfer_from_a_wired_server(tmp_path: Path, run_scenario: Run) -> None:
     """A hop of 2 Mbit/s takes 7010 + 585 us for 1460 bytes and half an acknowledgement
-    (test_runs.py). A counted transfer's segments are its packets: 1400 bytes and 12 of timestamps,
-    192 us less, each pushed, so that each is acknowledged, with 12 bytes of timestamps, 48 us.
-    Every byte arrives; the round trips of slow start cost some of a transfer of 7 s."""
+    (test_runs.py).
+
+    A counted transfer's segments are its packets: 1400 bytes and 12 of timestamps, 192 us less.
+    Each is pushed and so acknowledged, with 12 bytes of timestamps, 48 us. Every byte arrives. The
+    round trips of slow start cost some of a transfer of 7 s.
+    """
     flow = run_scenario(HYBRID)["flows"][0]
     assert flow["delivered_bytes"] == 1_400_000
     expected_kbps = 1400 * 8 / (7010 - 192 + 2 * 585 + 48) * 1000
@@ -126,8 +129,8 @@ def backlog(run: Path) -> tuple[float, int]:
 
 
 def test_red_keeps_the_queue_short(tmp_path: Path, run_scenario: Run) -> None:
-    """RED holds the average below its upper threshold of 15 packets by early drops; in DropTail
-    the windows of 45 segments that 64 KiB allow, less 51 packets on the way, stand."""
+    """RED holds the average below its upper threshold of 15 packets by early drops. In DropTail the
+    windows of 45 segments that 64 KiB allow, less 51 packets on the way, stand."""
     run_scenario(BOTTLENECK.format(kind="red"))
     run_scenario(BOTTLENECK.format(kind="droptail"))
     red, red_drops = backlog(tmp_path / "run1")
@@ -170,14 +173,14 @@ def test_a_thousand_routes_of_one_station(hoplab: Hoplab) -> None:
 
 
 def test_largest_segments_reach_the_other_host(run_scenario: Run) -> None:
-    """2232 octets with their headers fill a frame of 2304, the most that hwsim passes on: 10.3 ms
-    a segment at 2 Mbit/s with its acknowledgement and the contention before both."""
+    """2232 octets with their headers fill a frame of 2304, the most that hwsim passes on. With its
+    acknowledgement and the contention before both, a segment takes 10.3 ms at 2 Mbit/s."""
     flow = run_scenario(f"duration_s = 2\n{ONE_HOP}mss = 2232\n")["flows"][0]
     assert 1300 < flow["goodput_kbps"] < 2220 * 8 / 10.3
 
 
 def test_fast_wires_carry_their_rate(run_scenario: Run) -> None:
-    """1448 of a frame's 1514 bytes are payload: 956 and 95.6 Mbit/s; slow start takes some of half
+    """1448 of a frame's 1514 bytes are payload: 956 and 95.6 Mbit/s. Slow start takes some of half
     a second, the queue's first drops some more."""
     fast, slow = run_scenario(WIRE)["flows"]
     assert 0.7 * 956_000 < fast["goodput_kbps"] < 956_500
@@ -185,8 +188,8 @@ def test_fast_wires_carry_their_rate(run_scenario: Run) -> None:
 
 
 def test_wires_carry_only_packets_of_stations(tmp_path: Path, run_scenario: Run) -> None:
-    """The namespace of wires has an IPv6 of its own, whose reports and solicitations would take
-    their time on a wire without having waited in its queue."""
+    """The namespace of wires has an IPv6 of its own. Its reports and solicitations would take their
+    time on a wire without having waited in its queue."""
     run_scenario(PING_OVER_A_WIRE)
     with (tmp_path / "run1" / "captures" / "b-eth0.pcapng").open("rb") as file:
         kinds = Counter(dpkt.ethernet.Ethernet(data).type for _, data in dpkt.pcapng.Reader(file))

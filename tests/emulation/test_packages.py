@@ -173,9 +173,9 @@ def test_a_quic_pair_is_the_same_each_time(
     said = (tmp_path / "first" / "logs" / "program-client.out").read_text().split()
     assert int(said[0]) == 50_000
     (flow,) = first["flows"]
-    assert 50_000 < flow["delivered_bytes"] < 60_000  # and QUIC's and TLS's own
-    # Its own estimate is from a packet to its acknowledgement, which a turn of the spin bit may
-    # have to wait for.
+    assert 50_000 < flow["delivered_bytes"] < 60_000  # and QUIC's and TLS's own.
+    # Its own estimate is from a packet to its acknowledgement. A turn of the spin bit may have to
+    # wait for one.
     results = load(tmp_path / "first")
     (connection,) = results.rows("connections")
     assert float(said[1]) == pytest.approx(connection["rtt_ms_min"], rel=0.2)

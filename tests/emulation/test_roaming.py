@@ -120,8 +120,8 @@ def test_a_station_that_walks_by_stays_connected(
     security: str,
     away_s: float,
 ) -> None:
-    """Once, on the second half of its way, it goes over; nothing that it sends or gets is away for
-    longer, be it from the wires or from a client of the access point that it left."""
+    """It goes over once, on the second half of its way. Neither what it sends nor what it gets
+    stops for longer, from the wires or from a client of the access point that it left."""
     values = {"first": first, "second": second, "roaming": roaming, "security": security}
     found = walk(run_scenario, tmp_path, profile=profile, **values)
     (handover,) = found.rows("handovers")
@@ -181,7 +181,7 @@ stop_s = 0.5
 
 def test_access_points_wires_have_a_rate_and_a_delay(tmp_path: Path, run_scenario: Run) -> None:
     """A flow between them is as fast as the slower wire, whose frames of 1514 octets have 1448 of
-    payload, and an echo takes both delays: 5.0 and 0.1 ms. So the run ends."""
+    payload. An echo takes both delays: 5.0 and 0.1 ms. So the run ends."""
     run_scenario(WIRES)
     found = results.load(tmp_path / "run1")
     flow = next(row for row in found.rows("flows") if row["flow"] == "fast")

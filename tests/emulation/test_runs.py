@@ -25,9 +25,9 @@ TICK_S = 256e-9
 def test_one_hop_uses_the_channel(tmp_path: Path, run_scenario: Run) -> None:
     """2 Mbit/s WaveLAN, 1500-byte packets, one ACK for two segments.
 
-    A data exchange takes DIFS 50 + backoff 310 + 192 + 1536 * 8 / 2 + SIFS 10 + ACK 304 us =
-    7010 us, a TCP ACK's 50 + 310 + 192 + 76 * 4 + 10 + 304 = 1170 us: 1460 bytes in 7010 + 585 us
-    is 1538 kbit/s without collisions.
+    A data exchange takes DIFS 50 + backoff 310 + 192 + 1536 * 8 / 2 + SIFS 10 + ACK 304 us = 7010
+    us. A TCP ACK's takes 50 + 310 + 192 + 76 * 4 + 10 + 304 = 1170 us. So 1460 bytes in 7010 + 585
+    us are 1538 kbit/s without collisions.
     """
     run_scenario(chain(2))
     rows = pq.read_table(tmp_path / "run1" / "tables" / "tcp.parquet").to_pylist()
@@ -107,8 +107,8 @@ destination = "n{last}"
 
 
 def test_udp_is_counted_and_timed(tmp_path: Path, run_scenario: Run) -> None:
-    """500 bytes and 28 of headers, 8 of LLC and 28 of MAC at 2 Mbit/s, after 192 us of preamble:
-    2448 us, and SIFS and the ACK's 304 us before the host has it. At 25 packets a second the
+    """500 bytes and 28 of headers, 8 of LLC and 28 of MAC at 2 Mbit/s take 2448 us with 192 us of
+    preamble. SIFS and the ACK's 304 us follow before the host has it. At 25 packets a second the
     channel has been idle for more than DIFS, so the frame goes at once (10.3.4.3)."""
     flow = run_scenario(UDP.format(stations=2, last=1))["flows"][0]
     assert flow["sent"] == pytest.approx(250, abs=3)
@@ -157,7 +157,7 @@ def test_a_capture_changes_no_table(tmp_path: Path, run_scenario: Run) -> None:
 
 
 def test_a_datagram_in_fragments_is_one_packet(tmp_path: Path, run_scenario: Run) -> None:
-    """5000 bytes travel as three packets of up to 2304, ten times a second; half of the frames are
+    """5000 bytes travel as three packets of up to 2304, ten times a second. Half of the frames are
     lost, some past their last try, so that some datagrams arrive in part."""
     text = UDP.format(stations=2, last=1).replace("packet_bytes = 500", "packet_bytes = 5000")
     lossy = text + '[[loss]]\nkind = "uniform"\nsrc = "n0"\ndst = "n1"\nrate = 0.5\n'

@@ -114,7 +114,7 @@ def kill_one_in_mid_run(folder: Path, killed: list[int], over: threading.Event) 
 
 def test_runs_are_the_same_on_workers_that_share_nothing_and_die(tmp_path: Path) -> None:
     """Each worker gets the machine over the scheduler. One dies in the middle of a run, and one run
-    kills whatever worker it is given: it is named, and all others are there, as made here."""
+    kills any worker that gets it. That run is named, and all others are as those made here."""
     wanted = points(5)
     bad = sweeps.point({**PAIR, "title": POISON}, {"number": 0})
     told: list[str] = []
@@ -151,8 +151,8 @@ def test_runs_are_the_same_on_workers_that_share_nothing_and_die(tmp_path: Path)
 
 
 def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
-    """By the digest and tables alone; a table that is asked for later is added, and none is lost;
-    a failure is kept and retried when told to."""
+    """It goes by the digest and tables alone. A table that is asked for later is added, and none is
+    lost. A failure is kept, and retried on request."""
     point, other = points(2)
     store = Store(tmp_path)
     first = sweeps.run_all([point, point], store=store, workers=0)

@@ -127,7 +127,7 @@ def test_delayed_acknowledgement(capture: Callable[[str], list[Segment]]) -> Non
     """One for two full segments (RFC 1122 §4.2.3.2).
 
     Linux answers at once when a reader has emptied the socket and the last segment said PSH
-    (tcp_cleanup_rbuf), so a single segment is acknowledged alone only if it is such a one.
+    (tcp_cleanup_rbuf). So it acknowledges a single segment alone only after such a one.
     """
     seen = capture(wire(flow="window = 8"))
     pushed = {s.sequence + s.payload for s in seen if s.outbound and s.flags & PSH}

@@ -89,7 +89,7 @@ def test_a_sparse_flow_waits_in_a_fifo_for_all_that_is_in_it(run_scenario: Run) 
 
 
 def test_a_sparse_flow_waits_in_linuxs_queues_for_what_the_radio_took(run_scenario: Run) -> None:
-    """AQL lets the radio take the frames that fill its limit by the kernel's estimate, and FQ-CoDel
+    """AQL lets the radio take the frames that fill its limit by the kernel's estimate. FQ-CoDel
     sends a sparse flow's packet before the download's that wait."""
     done = run_scenario(DOWNLOAD.format(queue=f'queue = "fq_codel"\naql_us = {AQL_US}'))
     bulk, sparse = done["flows"]
@@ -99,8 +99,8 @@ def test_a_sparse_flow_waits_in_linuxs_queues_for_what_the_radio_took(run_scenar
 
 
 def test_ecn_marks_what_codel_would_drop(run_scenario: Run) -> None:
-    """The table has backlog and sojourn of the access point's queue for its client; the wait of a
-    download's packets there and in the radio is what its round trips take."""
+    """The table has backlog and sojourn of the access point's queue for its client. A download's
+    round trips are the wait of its packets there and in the radio."""
     found = {}
     for ecn in ("false", "true"):
         queue = f'queue = "fq_codel"\naql_us = {AQL_US}\n[tcp]\necn = {ecn}'
@@ -177,8 +177,8 @@ def test_a_sojourn_is_the_wait_of_the_packets_that_left(run_scenario: Run) -> No
 
 @pytest.mark.parametrize("name", airtime.CASES)
 def test_air_time_is_shared_as_the_queues_say(run_scenario: Run, name: str) -> None:
-    """Two fast stations and a slow one take turns, or have the same air time: each share within 5
-    points, the throughput of turns within 10 %, with this run's aggregates."""
+    """Two fast stations and a slow one take turns, or have the same air time. Each share is within
+    5 points, and the throughput of turns within 10 %, with this run's aggregates."""
     case = airtime.CASES[name]
     text = tomli_w.dumps(airtime.scenario(case) | {"duration_s": 3})
     draw = airtime.read(results.load(Path(run_scenario(text)["folder"])))
@@ -221,8 +221,8 @@ def two_clients(run_scenario: Run, weights: dict[str, int | None], aql_us: int |
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_air_time_is_in_proportion_to_weights(run_scenario: Run, name: str) -> None:
-    """Of two saturated clients, of the same rate or of rates 20 to 1, the one with twice the weight
-    has two thirds of the air time, within 5 points; one without a weight has the kernel's 256."""
+    """Two saturated clients have the same rate, or rates of 20 to 1. The one with twice the weight
+    has two thirds of the air time, within 5 points. One without a weight has the kernel's 256."""
     weights, aql_us = WEIGHTS[name]
     share = two_clients(run_scenario, weights, aql_us).share
     total = sum(weight or KERNELS_WEIGHT for weight in weights.values())

@@ -49,8 +49,8 @@ def test_a_test_that_fails_every_other_time_is_found(
 
 
 def test_a_slowed_host_gives_less_time() -> None:
-    """With a tenth of one core, a fifth of a second of processor time has to wait for its quota,
-    also beside others that leave it less than a core; or for its turn."""
+    """With a tenth of one core, a fifth of a second of processor time has to wait for its quota. So
+    it does beside others that leave it less than a core. Without a quota it waits for its turn."""
     program = "import time\nwhile time.process_time() < 0.2: pass"
     cores = len(os.sched_getaffinity(0))
     with slow.host(0.1 / cores) as (how, prefix):

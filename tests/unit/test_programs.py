@@ -334,8 +334,8 @@ NANO = 1e-9
 
 
 def test_datagrams_are_known_again_at_the_other_end(tmp_path: Path) -> None:
-    """The first is lost once, and one of those that are equal: nobody knows which one, so the
-    delay of those that may be meant is unknown."""
+    """The first is lost once, and one of the equal ones is lost too. Nobody knows which one, so the
+    delay of those that it may be is unknown."""
     sent = [(10, FIRST), (20, SECOND), (30, EQUAL), (40, EQUAL), (50, EQUAL), (60, FIRST)]
     course = both_ends(tmp_path, sent, [(25, SECOND), (35, EQUAL), (55, EQUAL), (65, FIRST)])
     packets = list(course.packets("flow", 10))

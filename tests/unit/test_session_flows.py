@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session does with requests: flows that somebody adds to a network by hand are measured as
-those of the scenario are, and no request goes without an answer."""
+"""What a session does with requests. It measures flows that somebody adds by hand as it does those
+of the scenario, and no request goes without an answer."""
 
 import itertools
 import math

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One saturated sender of A-MPDUs against the formula, through the kernel.
 
-A TXOP holds as many exchanges as fit, an exchange as many frames as window, A-MPDU length, PPDU
-time and TXOP allow (IEEE 802.11-2020 10.12, 10.23.2.9; Ginzburg, Kesselman 2007). The payloads run
-at once, in pairs of stations out of each other's reach.
+A TXOP holds as many exchanges as fit. An exchange holds as many frames as window, A-MPDU length,
+PPDU time and TXOP allow (IEEE 802.11-2020 10.12, 10.23.2.9; Ginzburg, Kesselman 2007). The payloads
+run at once, in pairs of stations out of each other's reach.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Two fast stations and a slow one behind an access point: "Ending the Anomaly".
 
 T. Høiland-Jørgensen et al., USENIX ATC 2017: HT at 20 MHz and 5 GHz, MCS 15 and MCS 0 with short
-guard intervals, UDP from a wired server to each of them above what it can get. Shares of air time
+guard intervals. A wired server sends UDP to each of them above what it can get. Shares of air time
 and throughput are held against the paper's model, evaluated with this run's mean aggregates.
 """
 

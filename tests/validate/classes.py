@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saturated stations of one and of two access categories in the engine, against their chains.
 
-A category's station has Bianchi's chain (JSAC 18(3), 2000) with windows of its own; classes meet in
+A category's station has Bianchi's chain (JSAC 18(3), 2000) with windows of its own. Classes meet in
 the probability that a slot is busy, as in A. Banchs, L. Vollero, "Throughput analysis and optimal
-configuration of 802.11e EDCA", Computer Networks 50(11), 2006, with equal AIFS.
+configuration of 802.11e EDCA". (Computer Networks 50(11), 2006, with equal AIFS)
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def slotted(
     lead: int = 0,
     most_tries: int = 0,
 ) -> list[Share]:
-    """The stations' counters alone, slot by slot: what `model` says but for its one assumption,
+    """The stations' counters alone, slot by slot, without the one assumption of `model`. That is
     that a try collides with the same probability whatever came before. With windows of 7 to 15
     beside those of 15 to 1023 that is 2 to 5 % off. Classes may differ in AIFS and TXOP here.
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP over a chain collapses with ns-2's radio at 2 Mbit/s: Hoplab's DSR beside that of ns-2.35.
 
-The stations do not move, so every link failure is a false one: seven RTS of a frame met a station
-that a hidden one kept silent. Each becomes a Route Error, a discovery, and often a timeout of TCP.
+The stations do not move, so every link failure is a false one. A hidden station kept the receiver
+silent during all seven RTS of a frame. Each failure becomes a Route Error, a discovery, and often a
+timeout of TCP.
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The six-node dumbbell: a TCP flow, or two, beside constant-rate traffic on 10 Mbit/s.
 
-Phases are randomised in both worlds (Floyd and Jacobson 1992), else they decide for a whole run
-whose packets find the queue full: constant-rate packets come with random spacing; so do others on
-the way back, which the acknowledgements queue among; and the links of the TCP senders are longer
-by a draw of up to a packet's time, as TCP keeps a phase against the departures of a bottleneck that
+Phases are randomised in both worlds (Floyd and Jacobson 1992). Else they decide for a whole run
+whose packets find the queue full. Constant-rate packets come with random spacing. So do others on
+the way back, and the acknowledgements queue among them. The links of the TCP senders are longer by
+a draw of up to a packet's time. For TCP keeps a phase against the departures of a bottleneck that
 is never idle.
 
-Links of 10 Mbit/s and 10 ms, queues of 50 packets, windows of 100 segments of 1000 bytes, no
-delayed acknowledgements: the setting of ns-2.35's figures below. ns-2 has no link layer: its
-segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames with their
-Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by 1000/986.
+The setting is that of ns-2.35's figures below. Links have 10 Mbit/s and 10 ms, queues 50 packets,
+windows 100 segments of 1000 bytes, and no acknowledgement is delayed. In ns-2 there is no link
+layer: its segments are 1040 bytes on the link, its constant-rate packets 1000. Here frames with
+their Ethernet header are as long, so a segment carries 986 bytes, and goodput is scaled by
+1000/986.
 
 ``python -m tests.validate.dumbbell`` prints the table of pairs in `docs/tcp.md`. With one or two
-variants it prints what these flows send and lose in the course of their 20 s, and with ``--ns2``
-what they do in ns-2, with ``--ns2-as-linux`` by two more rules of the kernel's.
+variants it prints what these flows send and lose in the course of their 20 s. With ``--ns2`` it
+prints what they do in ns-2, with ``--ns2-as-linux`` by two more rules of the kernel's.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ DURATION_S = CBR_FIRST_S + MEASURED_S + 1.5
 """iperf3 makes a control connection and exchanges its parameters first."""
 WINDOW = 100
 MIN_RTO_MS = 100
-"""The kernel's least timeout is this and the round trip, here of 0.1 s where the queue is full;
-ns-2's is 0.2 s with the round trip in it."""
+"""The kernel's least timeout is this and the round trip, here of 0.1 s where the queue is full.
+That of ns-2 is 0.2 s with the round trip in it."""
 
 CBR_MBPS = (1.0, 5.0, 8.0, 9.0, 10.0)
 VARIANTS = ("tahoe", "reno", "newreno", "vegas")

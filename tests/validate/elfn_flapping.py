@@ -3,9 +3,9 @@
 
     python -m tests.validate.elfn_flapping [SEEDS]
 
-One case has fixed times, the others one to three relays that are up for 10 to 30 s and down for 2
-to 12 s, drawn by seed. Prints mean throughput, and the mean difference of a seed with its 95 %
-interval.
+One case has fixed times. The others have one to three relays that are up for 10 to 30 s and down
+for 2 to 12 s, drawn by seed. Prints mean throughput, and the mean difference of a seed with its 95
+% interval.
 """
 
 from __future__ import annotations

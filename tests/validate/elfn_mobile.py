@@ -3,8 +3,9 @@
 
     python -m tests.validate.elfn_mobile ROWS [PATTERNS]
 
-runs what ROWS, a file of JSON lines, does not have yet, and prints the comparison of all that it
-has: mean throughput at each speed, and the mean difference of a pattern with its 95 % interval.
+runs what ROWS, a file of JSON lines, does not have yet. Then it prints the comparison of all that
+it has. That is mean throughput at each speed, and the mean difference of a pattern with its 95 %
+interval.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 """Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996.
 
 One connection on their topology (8 Mbit/s 0.1 ms, then 0.8 Mbit/s 100 ms) loses one to four
-segments of one window: number 14, and of the fifteen that follow the last, the third last and
-the fifth last. Their cross traffic made the drops; here a list does, so they are exact.
+segments of one window. Number 14 is lost, and of the fifteen that follow the last, the third last
+and the fifth last. Their cross traffic made the drops; here a list does, so they are exact.
 
-Segments are numbered as in the paper's figures. iperf3 opens a data connection with a cookie of
-37 bytes, which takes the place of their segment 0 and of their first round trip.
+Segments have the numbers of the paper's figures. The data connection of iperf3 opens with a cookie
+of 37 bytes. It takes the place of their segment 0 and of their first round trip.
 
 ``python -m tests.validate.fall_floyd FOLDER`` draws the figures of `docs/tcp.md`.
 """

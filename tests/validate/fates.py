@@ -3,9 +3,9 @@
 
     python -m tests.validate.fates SPEED_MPS SEEDS
 
-prints the share of packets that arrive, and of those that each cause takes: here with the
-one-packet queue of ns-2's ARP, with Linux's, and with addresses by ARP alone that never age; in
-ns-2, and there with stations that know each other's addresses from the start. Packets without a
+prints the share of packets that arrive, and of those that each cause takes. The cases here are the
+one-packet queue of ns-2's ARP, Linux's queue, and addresses by ARP alone that never age. The others
+are ns-2, and ns-2 with stations that know each other's addresses from the start. Packets without a
 cause were on their way at the end, or waited for an ARP answer that never came. The table is in
 `docs/dsr.md`.
 """

@@ -29,16 +29,17 @@ LINE = Program(
 )
 COLUMNS = ("kbit/s", "kbit/s-2")
 ALIKE = "-errors nist -host 40 -navReset 0 -senseAll 1"
-"""ns-3's relays forward when a frame ends, so before their ACK, and then without backoff: 40 us
-later they are sending it, and draw one, as Hoplab's do. An RTS without data after it ends no NAV
-(IEEE 802.11-2020 10.3.2.4 permits both). A frame that a radio cannot follow, as it came with or
-during another, keeps its channel busy, and EIFS follows; ns-3.37 counts on where a header fails,
-and waits DIFS. Its default model of errors is a table."""
+"""Options with which ns-3 does as Hoplab does. Its relays by themselves forward when a frame ends,
+before their ACK and without backoff. After 40 us they are sending the ACK, and so draw a backoff,
+as Hoplab's do. An RTS without data after it ends no NAV (IEEE 802.11-2020 10.3.2.4 permits both).
+A frame that a radio cannot follow, as it came with or during another, keeps its channel busy, and
+EIFS follows. By itself ns-3.37 counts on where a header fails, and waits DIFS. Its default model of
+errors is a table."""
 OWN = "-errors table -host 0 -navReset 1 -senseAll 0"
 """ns-3's own ways."""
 NEVER = 255
-"""Tries of a frame that is not given up. ns-3.37 never gives up an RTS: it counts failed RTS, but
-then compares the count of failed data frames."""
+"""Tries of a frame that is not given up. An RTS is never given up in ns-3.37: it counts failed RTS,
+but then compares the count of failed data frames."""
 TRIES = 7
 SINCE_S = 1.0
 DATAGRAM, SEGMENT = 1000, 1448

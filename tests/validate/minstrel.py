@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's minstrel_ht, with the medium's statuses, against the best fixed rate.
 
-A saturated sender of A-MPDUs at ten distances, where bit errors by SNR decide what arrives: once
-minstrel chooses among MCS 0 to 7 with either guard interval, once each of these 16 is fixed. The
-pairs of a run are out of each other's reach.
+A saturated sender of A-MPDUs is at ten distances, where bit errors by SNR decide what arrives. Once
+minstrel chooses among MCS 0 to 7 with either guard interval, and once each of these 16 is fixed.
+The pairs of a run are out of each other's reach.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One saturated sender of A-MPDUs, and saturated OFDM stations, beside ns-3.37 in the same setting.
 
-`tests/ns3/wifi.cc` has the same AIFS, backoff, rates of answers, length of an A-MPDU and window.
-ns-3's ad hoc stations send no beacons, its packet sockets ask for no address; Hoplab's kernel does
-both, which costs a few frames a second.
+`tests/ns3/wifi.cc` has the same AIFS, backoff, rates of answers, length of an A-MPDU and window. Ad
+hoc stations in ns-3 send no beacons, and its packet sockets ask for no address. Hoplab's kernel
+does both, which costs a few frames a second.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ DIFFERENT = {
 }
 """Pairs of classes by what tells them apart.
 
-In ns-3 each frame of a TXOP reserves the medium up to the TXOP's limit, and here up to the next
-acknowledgement (IEEE 802.11-2020 9.2.5.2 allows both). So a limit decides that frames fill to its
-end. Nine frames of 1500 octets take 2792 us. Of 2816 us the others wait out the rest, in which the
-holder counts two slots. Of 3008 us ns-3 sends a CF-End.
+In ns-3 each frame of a TXOP reserves the medium up to the TXOP's limit. Here each reserves it up to
+the next acknowledgement (IEEE 802.11-2020 9.2.5.2 allows both). So a limit decides that frames fill
+to its end. Nine frames of 1500 octets take 2792 us. Of 2816 us the others wait out the rest, in
+which the holder counts two slots. Of 3008 us ns-3 sends a CF-End.
 """
 
 

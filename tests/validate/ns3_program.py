@@ -27,8 +27,8 @@ class Program:
     _building: threading.Lock = field(default_factory=threading.Lock, compare=False)
 
     def rows(self, columns: Sequence[str], options: Sequence[str]) -> list[recorded.Row]:
-        """A row for each of ``options``: the last word of each line that the program prints, a
-        column a line, and 0 for columns without one. By the table, or by ns-3 itself.
+        """A row for each of ``options``, by the table or by ns-3 itself. It has the last word of
+        each line that the program prints, a column a line, and 0 for columns without one.
 
         Raises `MissingTool` where a row, and ns-3's headers or a compiler, are missing,
         `HoplabError` where the program fails.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a client is away that walks from one access point to the next.
 
-Held are two cases: two access points on different channels with background scans, at most 1 s; two
-on one channel with 802.11r, at most 100 ms. Away is the client between the last packet by one
-access point and the first by the other, under a flow each way of a packet every 5 ms.
+Two cases have limits. Two access points on different channels with background scans may take 1 s.
+Two on one channel with 802.11r may take 100 ms. A flow each way has a packet every 5 ms. The client
+is away between the last packet by one access point and the first by the other.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Two TCP flows of different round-trip times through one bottleneck, beside ns-2.35.
 
 The share of the flow with the longer round trip depends on phases (Floyd and Jacobson 1992). Half
-of the acknowledgements do not wait for the traffic back, so half of a flow's packets arrive at one
+of the acknowledgements do not wait for the traffic back. So half of a flow's packets arrive at one
 and the same time after a packet has left the queue. The lengths of links decide whose packet takes
 the free place. So the senders' links are longer by draws, which both worlds share, and each draw is
 compared. `AHEAD_MS` shifts a wire's departures, so ns-2's bottleneck has it too.

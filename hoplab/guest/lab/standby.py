@@ -4,9 +4,9 @@ nothing of the scenario exists.
 
 There a guest stands by: it goes on itself, or copies of it do, each with a scenario of its own.
 
-How much was drawn and how often a clock was read until then depends on the lab's own code, for
-example on the number of its modules. A run must not. So it goes on from a whole second, and from
-there the kernel's random numbers depend on the scenario's seed alone.
+Until then, the lab's own code decides how much it drew and how often it read a clock. The number of
+its modules is an example. A run must not depend on this. So it goes on from a whole second, and
+from there the kernel's random numbers depend on the scenario's seed alone.
 """
 
 from __future__ import annotations

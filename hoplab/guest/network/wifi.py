@@ -374,8 +374,8 @@ def _band(channel: int) -> int:
 
 
 def take_turns(phy: str) -> None:
-    """Let a radio's stations take turns without regard to their air time, and charge it to none of
-    them. mac80211's airtime_flags: 1 is air time of sending, 2 of receiving."""
+    """Let a radio's stations take turns without regard to their air time, and charge none to them.
+    In mac80211's airtime_flags 1 is air time of sending, 2 of receiving."""
     (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
 
 
@@ -502,7 +502,7 @@ def _own(radio: ResolvedRadio) -> Scheme:
 
 def _like(radio: ResolvedRadio) -> Scheme:
     """Return the rate of minstrel_ht that is closest to a rate which minstrel_ht does not know.
-    mac80211 estimates air time by it (AQL), and the medium sends at the real rate instead."""
+    mac80211 estimates air time by it (AQL). The medium sends at the real rate."""
     on_tone, data, coded = MCS[radio.mcs]
     streams, guard_us = radio.streams, radio.guard_ns / 1000
     if radio.standard == "802.11ax":

@@ -2,10 +2,10 @@
 """The packets that a user's routing daemon sends: its part of table `routing`.
 
 Each daemon and its child processes are in a control group of their own. A BPF program of the group
-(linux/bpf.h: BPF_PROG_TYPE_CGROUP_SKB) counts the IP packets that its sockets send, whatever the
-protocol and the port. Packets of packet sockets (AF_PACKET) pass IP by. A BPF program at the egress
-of each interface (BPF_PROG_TYPE_SCHED_CLS) counts those of the group. A socket that passes the
-queueing discipline by too (PACKET_QDISC_BYPASS) is not seen.
+(linux/bpf.h: BPF_PROG_TYPE_CGROUP_SKB) counts the IP packets that its sockets send, of any protocol
+and port. Packets of packet sockets (AF_PACKET) pass IP by. A BPF program at the egress of each
+interface (BPF_PROG_TYPE_SCHED_CLS) counts those of the group. A socket that passes the queueing
+discipline by too (PACKET_QDISC_BYPASS) is not seen.
 """
 
 from __future__ import annotations

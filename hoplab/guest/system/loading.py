@@ -83,9 +83,11 @@ def from_one_file() -> None:
 
 
 def bare(package: str) -> None:
-    """Make modules of a package importable without the package's own ``__init__``, which runs when
-    a name is first asked for that is no module's. pyroute2's imports seventy modules, of databases
-    and others, of which the lab needs none."""
+    """Make modules of a package importable without the package's own ``__init__``.
+
+    It runs when a program first asks for a name that is not a module's. That of pyroute2 imports
+    seventy modules, of databases and others, and the lab needs none of them.
+    """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.loader is None or package in sys.modules:
         return

@@ -2,7 +2,7 @@
 """Window limits of TCP flows that change during a run, by a BPF program on the run's sockets.
 
 The limit is `snd_cwnd_clamp` (linux/bpf.h: TCP_BPF_SNDCWND_CLAMP), as in
-`hoplab.guest.tcp.socket_settings`. It waits in a map until the program takes it: when the
+`hoplab.guest.tcp.socket_settings`. It waits in a map until the program takes it. That is when the
 connection is established, or at its next measured round trip (BPF_SOCK_OPS_RTT_CB). The kernel then
 sets ssthresh to the limit too. A larger window shrinks with the next acknowledgement that would
 increase it (`tcp_cong_avoid_ai`, `tcp_slow_start`). A smaller one opens by slow start.

@@ -19,8 +19,9 @@ DRAWN = re.compile(
     rb"(?:[\x72\x73]|[\x40-\x4f]?\x0f[\x42\x43\x82\x83\x92\x93])",
     re.DOTALL,
 )
-"""RDRAND or RDSEED of a register, then at once, or after a move, what asks for the carry flag: it
-says whether there was a number (Intel SDM volume 2). Other code has the first octets too."""
+"""RDRAND or RDSEED of a register, then, at once or after a move, an instruction that reads the
+carry flag. The flag says whether there was a number (Intel SDM volume 2). Other code has the first
+octets too."""
 
 
 def draws(program: Path) -> bool:

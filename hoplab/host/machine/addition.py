@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a machine has beside its root, for runs that need it: hostapd and wpa_supplicant.
 
-More in the root of every run would be other memory from the start, and with it another course of
-runs that do not use it.
+More in the root of every run would change memory from the start. Runs that do not use it would then
+take another course.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class Limits:
     """When to end a guest; None: never. ``wall_s`` of wall time, ``virtual_s`` of virtual time.
 
     Without ``progress`` a guest in which no virtual time passes goes on. ``tell`` is called once
-    with the guest's activity when `tell_after_s` of processor time passed without output, and next
-    to no virtual time: it may hang, or compute for long.
+    with the guest's activity when `tell_after_s` of processor time passed without output. Next to
+    no virtual time has passed then: the guest may hang, or compute for long.
     """
 
     progress: bool = False

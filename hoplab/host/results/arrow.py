@@ -67,8 +67,9 @@ def scalar(value: float | str) -> pa.Scalar:
 def from_lines(name: str, lines: bytes) -> pa.Table:
     """Return an Arrow table from JSON objects, one a line.
 
-    Raises `pyarrow.ArrowException` if a line is none, has another column or a value of another
-    type, and `ResultsError` if a column or value is missing, or a value is none of the schema's.
+    Raises `pyarrow.ArrowException` if a line is no object, has another column or a value of another
+    type. Raises `ResultsError` if a column or value is missing, or the schema does not have a
+    value.
     """
     table = TABLES[name]
     wanted = schema(table)

@@ -37,8 +37,9 @@ ERROR = re.compile(r"^(\S+?):\d+(:\d+)?: (fatal )?error: .*|^.*undefined referen
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests that can run: ``tests`` as COLLECTION:TEST, the files with kselftest's runner, and the
-    seconds of virtual time that a test of each collection has; 0 for no limit."""
+    """Tests that can run: ``tests`` as COLLECTION:TEST, and the files with kselftest's runner.
+    ``timeout_s`` has the virtual time that a test of each collection may take, in s; 0: no
+    limit."""
 
     tests: tuple[str, ...]
     files: dict[str, Entry]

@@ -25,8 +25,8 @@ LONGEST = 1000
 
 @dataclass(frozen=True)
 class Request:
-    """A test to run: the identity of a machine that has it, COLLECTION:TEST, the guest's seed, the
-    test's seconds of virtual time (0: no limit)."""
+    """A test to run: the identity of a machine that has it, COLLECTION:TEST, the guest's seed. The
+    test may take ``timeout_s`` of virtual time, in s (0: no limit)."""
 
     machine: str
     test: str

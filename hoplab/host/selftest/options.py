@@ -44,7 +44,8 @@ def machine(
     """Return ``own`` with the tree's kernel and the options of ``text``, a collection's ``config``.
     It is built if it is missing, and kept by a name.
 
-    Options are left out, and told, that User-Mode Linux cannot have, or that Hoplab has otherwise.
+    Left out, and named in a line, are options that User-Mode Linux cannot have, or that Hoplab has
+    otherwise.
     """
     wishes = wished(text)
     name = called(tree, collection)

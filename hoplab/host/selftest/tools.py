@@ -48,8 +48,8 @@ OWN_PROGRAMS = ("packetdrill",)
 PLACE = "selftests"
 """Folder of the suite in a guest's root."""
 START = f"{PLACE}/start"
-"""Runs the test $1 under the seed $2 from a whole second on, so that it depends on nothing that the
-boot did, and says the guest's uptime before it and after it."""
+"""Runs the test $1 under the seed $2, and prints the guest's uptime before it and after it. It
+begins at a whole second, so that the test depends on nothing that the boot did."""
 UPTIME = "# uptime "
 SCRIPT = f"""#!/bin/bash
 exec </dev/null

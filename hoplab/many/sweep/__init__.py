@@ -15,9 +15,10 @@
     results = sweep.run_all(points, tables=("tcp",))      # in the order of the points
 
 A point has ``.parameters`` (dict), ``.document`` (what a scenario's file would say), ``.seed`` and
-``.label``. A `Done` has ``.point``, ``.error`` (None, or why the run failed: that is a value, kept
-in the store and retried only with ``retry=True``), ``.tables`` (Arrow tables by name),
-``.table(name)``, ``.rows(name)``, ``.digest``, ``.key``, ``.from_store`` and ``.entry``.
+``.label``. A `Done` has ``.point``, ``.error`` (None, or why the run failed), ``.tables`` (Arrow
+tables by name), ``.table(name)``, ``.rows(name)``, ``.digest``, ``.key``, ``.from_store`` and
+``.entry``. The store keeps an error as it keeps a result, and only ``retry=True`` runs the point
+again.
 
 The store keeps the tables of `hoplab.many.store.entry.TOTALS` (flows, links, radios, routing) and
 those of ``tables``. A run's key does not depend on them. If the store has the run without a

@@ -29,8 +29,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user chose of a sweep: columns to draw, the dimensions along x and for lines, and the
-    values (as text) that rows must have. Without a choice the page's rules hold."""
+    """What a user chose of a sweep: columns to draw, and the dimensions along x and for lines.
+    ``only`` has the values (as text) that rows must have. Without a choice the page's rules
+    hold."""
 
     y: Sequence[str] = ()
     x: str | None = None

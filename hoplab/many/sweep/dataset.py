@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a sweep as one Parquet file: a row a run and flow, parameters as columns.
 
-PARAMETERS…   a column each, by their names
-seed, key, digest, error
-flow, …       the columns of table `flows`, null where the run failed or has no flow
-energy_j      that all radios of the run used
+Its columns:
+
+    PARAMETERS…   a column each, by their names
+    seed, key, digest, error
+    flow, …       the columns of table `flows`, null where the run failed or has no flow
+    energy_j      that all radios of the run used
 """
 
 from __future__ import annotations

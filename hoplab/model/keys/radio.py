@@ -72,8 +72,8 @@ MCS = (
     (10, 3, 4),
     (10, 5, 6),
 )
-"""Bits on a subcarrier and code (bits in, bits out) of each MCS: HT has 8, VHT 10, HE all
-(IEEE 802.11-2020 tables 19-27 and 21-29, 802.11ax-2021 table 27-111)."""
+"""Bits on a subcarrier and code (bits in, bits out) of each MCS: HT has 8, VHT 10, HE all. Tables:
+IEEE 802.11-2020 19-27 and 21-29, 802.11ax-2021 27-111."""
 TONES = {20: 52, 40: 108, 80: 234, 160: 468}
 """Subcarriers with data of HT and VHT, by width in MHz (tables 19-6 and 21-5)."""
 HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
@@ -106,8 +106,8 @@ CARDS_W = {
     "lucent-silver": (1.346, 0.901, 0.739, 0.047),
 }
 """Power that cards draw in each of `POWERS`. ns-2's radio radiates this much, and nothing else
-counts. Lucent's WaveLAN cards draw 280, 204, 178, 14 mA (2 Mbit/s) and 284, 190, 156, 10 mA (11
-Mbit/s) at 4.74 V (Feeney, Nilsson 2001, table 1)."""
+counts. Lucent's WaveLAN cards draw 280, 204, 178, 14 mA of 4.74 V at 2 Mbit/s. At 11 Mbit/s they
+draw 284, 190, 156, 10 mA (Feeney, Nilsson 2001, table 1)."""
 
 Rate = Annotated[float, *one_of(RATES_MBPS, "rate of 802.11a/b/g in Mbit/s")]
 RateOrAuto = Annotated[

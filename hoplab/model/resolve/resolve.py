@@ -85,8 +85,8 @@ IPV6_BYTES = 20
 MAX_LEGS = 1_000_000
 """Legs of all stations of a random waypoint movement."""
 MEAN_DISTANCE = 0.25
-"""Least mean distance of two random places of an area, as a share of the sum of its sides
-(Bettstetter et al. 2004: 0.52 sides of a square)."""
+"""Least mean distance of two random places of an area, as a share of the sum of its sides. In a
+square it is 0.52 sides (Bettstetter et al. 2004)."""
 
 T = TypeVar("T", bound=BaseModel)
 Walk = Callable[[Topology, float, int], dict[str, movement.Trace]]

@@ -175,8 +175,8 @@ def _keep_alone(paths: Sequence[str]) -> None:
 
 
 def _no_network() -> None:
-    """Allow no new socket of any kind, since Landlock knows only TCP. ptrace intercepts system
-    calls of the guest's own processes before this filter sees them."""
+    """Allow no new socket of any kind, since Landlock knows only TCP. The guest's own
+    processes are not affected: ptrace intercepts their system calls before this filter does."""
     word = struct.Struct("=HBBI").pack
     load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
     refused, allowed = SECCOMP_ERRNO | errno.EACCES, SECCOMP_ALLOW
