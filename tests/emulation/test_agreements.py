@@ -107,5 +107,5 @@ def test_an_abandoned_frame_holds_back_others_only_in_ad_hoc_networks(
     done: dict[str, Any] = run_scenario(network('"kernel"', more, ONE_LOST, flow, radio=N))
     latency_ms = done["flows"][0]["latency_ms_mean"]
     # Packets of a hold's time H wait H / 2 on average, so over one second H^2 / 2. H is 100 ms
-    # and up # to two ticks of 4 ms.
+    # and up to two ticks of 4 ms.
     assert 5 <= latency_ms < 5.9 + 0.5 if waits else latency_ms < 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hidden and exposed terminals, and capture, against models that share no code with the medium.
 
-Two saturated pairs at 2 Mbit/s, frames of 1536 bytes, 250 m of reception; carrier sense reaches no
-farther, so that stations two hops apart cannot hear each other.
+Two saturated pairs at 2 Mbit/s, frames of 1536 bytes, 250 m of reception. Carrier sense reaches no
+farther, so stations two hops apart cannot hear each other.
 """
 
 from __future__ import annotations
