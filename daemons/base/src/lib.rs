@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What every other crate counts time and draws lots with: instants and durations in integer
-//! nanoseconds, and random streams that follow from the scenario's seed and a name.
+//! What every other crate counts time and draws random numbers with: instants and durations in
+//! integer nanoseconds, and random streams. A stream follows from the scenario's seed and a name.
 //!
 //! Nothing here reads a clock or asks the system for randomness.
 #![no_std]

@@ -3,8 +3,8 @@
 //! disturb the others.
 //!
 //! A stream follows from the scenario's seed and the entity's name alone. Its generator is
-//! xoshiro256** (Blackman, Vigna 2018); its first state is the SHA-256 of `SEED/NAME` (the seed
-//! in decimal, the name in UTF-8: `1/dsr/n0`), read as four little-endian 64-bit words.
+//! xoshiro256** (Blackman, Vigna 2018). Its first state is the SHA-256 of `SEED/NAME`, read as four
+//! little-endian 64-bit words. The seed is in decimal, the name in UTF-8: `1/dsr/n0`.
 
 use crate::Duration;
 use core::fmt::{self, Write};

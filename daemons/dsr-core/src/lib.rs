@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Dynamic Source Routing (RFC 4728, without the optional flow state extension) as a pure
-//! state machine: bytes and a time go in, bytes, events and the next deadline come out.
+//! Dynamic Source Routing (RFC 4728, without the optional flow state extension) as a pure state
+//! machine. Bytes and a time go in; bytes, events and the next deadline come out.
 //!
 //! The driving contract stands on [`Dsr`]. Nothing here opens a socket, reads a clock or draws
 //! from global randomness; `no_std` makes that a compile error rather than a promise.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The Network Interface Queue (RFC 4728 §4.5): routing packets first, data behind them, as
-//! ns-2's priority queue has it. Only a few frames at a time go to the driver, so that those
-//! queued for a broken link can still be pulled back (§8.3, §8.3.6).
+//! The Network Interface Queue (RFC 4728 §4.5): routing packets first, data behind them, as ns-2's
+//! priority queue has it. Only a few frames at a time go to the driver. So those queued for a
+//! broken link can still be pulled back (§8.3, §8.3.6).
 
 use crate::wire::Packet;
 use alloc::collections::VecDeque;

@@ -102,8 +102,8 @@ pub struct Settings {
     pub salvage: bool,
     /// Salvaged packets say where they have been and do not return there.
     pub visited_option: bool,
-    /// A packet of another node that cannot be salvaged waits for `request_period_ns` in the Send
-    /// Buffer, and neighbours are asked for a route (the Monarch ns-2 code).
+    /// A packet of another node may be impossible to salvage. It then waits for `request_period_ns`
+    /// in the Send Buffer, and this node asks its neighbours for a route (the Monarch ns-2 code).
     pub salvage_discovery: bool,
     pub gratuitous_replies: bool,
     /// No status for a unicast frame after this long counts as a failure.

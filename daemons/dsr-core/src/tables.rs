@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The conceptual tables of RFC 4728 §4: Send Buffer, Route Request Table, Gratuitous Route
-//! Reply Table, Blacklist; and the record of packets recently handled that keeps salvaged
+//! The conceptual tables of RFC 4728 §4: Send Buffer, Route Request Table, Gratuitous Route Reply
+//! Table, Blacklist. There is also the record of packets recently handled, which keeps salvaged
 //! packets from coming back.
 
 use crate::layer::Meeting;

@@ -367,8 +367,8 @@ fn a_packet_that_does_not_fit_a_frame_is_told_the_size_that_does() {
     let mut net = Net::chain(4, &settings());
     net.send(0, 3, 1);
     net.run_s(1.0);
-    // hwsim takes frames of 2304 octets: a MAC header of 24, LLC and SNAP of 8; then, beside IP, a
-    // DSR header of 4 and a source route of 4 with two addresses of 4.
+    // hwsim takes frames of 2304 octets, with a MAC header of 24, LLC and SNAP of 8. Beside IP
+    // there are a DSR header of 4 and a source route of 4 with two addresses of 4.
     let fits = 2304 - 24 - 8 - 16;
     for length in [fits, fits + 1] {
         net.send_packet(0, &sized(0, 3, length));

@@ -143,7 +143,7 @@ fn padding_and_the_rest() {
 }
 
 /// A whole packet: TCP's first octets behind a source route of one hop and a request for an
-/// acknowledgement; IP total length, DSR payload length and checksum worked out by hand.
+/// acknowledgement. IP total length, DSR payload length and checksum are worked out by hand.
 #[test]
 fn a_whole_packet() {
     let text = "45 00 0030 0001 4000 40 30 26 94 0a000001 0a000003 \

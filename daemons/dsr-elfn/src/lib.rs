@@ -71,9 +71,9 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// At the station `own`. With `renews`, one copy of a TCP segment waits for a route: a connection
-    /// that stands by sends one probe after the other, and all of them would leave at once when
-    /// there is a route again.
+    /// At the station `own`. With `renews`, one copy of a TCP segment waits for a route. For a
+    /// connection that stands by sends one probe after the other. All of them would leave at once
+    /// when there is a route again.
     pub fn new(own: Ipv4Addr, settings: Settings, renews: bool) -> Self {
         Notices {
             own,

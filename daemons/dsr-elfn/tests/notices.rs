@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a sender of TCP is told of a route that failed, and by which of the two carriages.
+//! What a sender of TCP gets to know of a route that failed, and by which of the two carriages.
 
 #[path = "../../dsr-core/tests/support/mod.rs"]
 mod support;

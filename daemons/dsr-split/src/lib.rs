@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Split-TCP as a layer of DSR: segments of split connections are shown where they leave, pass or
-//! arrive, and what a custodian sends goes as packets of its own do.
+//! Split-TCP as a layer of DSR. It sees segments of split connections where they leave, pass or
+//! arrive. What a custodian sends goes as its own packets do.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -19,8 +19,8 @@ use hoplab_wire::split::{Stamp, PROTOCOL_LACK};
 /// The DSR options that a segment came with, for the way from here on.
 type Way = Option<Vec<DsrOption>>;
 
-/// Octets of a packet that a source route and a record of visited nodes may take; segments that
-/// would not fit the link beside them are not taken.
+/// Octets of a packet that a source route and a record of visited nodes may take. A segment that
+/// would not fit the link beside them is not taken.
 const RESERVED: usize = 4 + 2 * (4 + 4 * MAX_ADDRESSES);
 
 /// A station's part in Split-TCP.
@@ -73,8 +73,8 @@ impl Layer for Splitting {
         split.handle_packet(now, place, &bytes, packet.options.clone()) == Verdict::Taken
     }
 
-    /// A dropped segment for which this station is responsible will be sent again, but not back into
-    /// a full Send Buffer, where it would only push out the next one.
+    /// A dropped segment for which this station is responsible will be sent again. It does not go
+    /// back into a full Send Buffer, where it would only push out the next one.
     fn fate(&mut self, packet: &Packet, fate: layer::Fate) -> Vec<Report<Event>> {
         let lost = matches!(fate, layer::Fate::Dropped(why) if why != DropCause::SendBufferFull);
         if lost && self.split.is_some() && self.custodian(packet) == Some(self.own) {

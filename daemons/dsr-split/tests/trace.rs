@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All that stations put out in random networks, as one number for each: what they send, deliver
-//! and log, in which order, and when they next want to be called. A change of the code's shape
-//! leaves the numbers as they are. `HOPLAB_TRACE=FOLDER` writes the lines behind them, to compare.
+//! and log, and in which order. When they next want to be called belongs to it. A change of the
+//! code's shape leaves the numbers unchanged. `HOPLAB_TRACE=FOLDER` writes the lines behind them,
+//! to compare.
 
 #[path = "../../split-core/tests/support/ends.rs"]
 mod ends;
@@ -165,7 +166,7 @@ fn network(random: &mut Stream) -> Net<(Notices, Splitting)> {
     net
 }
 
-/// A history of 20 s at most: two transfers, of which one may be split, single packets, and links that
+/// A history of 20 s at most: two transfers, of which one may be split, and single packets. Links
 /// come and go, some in one direction only.
 fn history(seed: u64) -> String {
     let mut random = Stream::new(seed, "trace");

@@ -42,7 +42,7 @@ pub fn others_only(own: Mac) -> Vec<Instruction> {
 /// these wake the daemon, which then first reads what it overheard.
 ///
 /// With `others`, all else of which DSR may learn: replies, errors and other options, and data that
-/// could have come straight here, which a gratuitous reply answers (RFC 4728 §3.4.3).
+/// could have come straight here. A gratuitous reply answers such data (RFC 4728 §3.4.3).
 ///
 /// Of all frames between others, only what is no IPv4 is kept from both rings. The effect of a
 /// frame depends on the cache, on what was heard before and on the time. The kernel knows none of

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! First process of a sealed guest, whose root is the machine's own, in memory.
 //!
-//! Of the host it has two folders: that of the guest (/run/host, with `job`: the command as
-//! positional parameters of a shell) and that of the run (/out). Both are named by way of the
-//! kernel's own folder, the same in every run. A script would start a process for each of these
-//! steps, at some milliseconds each in every run.
+//! Of the host it has two folders. That of the guest is /run/host, with `job`: the command as
+//! positional parameters of a shell. That of the run is /out. Both are named by way of the kernel's
+//! own folder, the same in every run. A script would start a process for each of these steps, at
+//! some milliseconds each in every run.
 
 #![forbid(unsafe_code)]
 

@@ -15,8 +15,8 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Datagrams that one call can bring.
 const DATAGRAMS: usize = 16;
-/// The kernel cuts its dumps at this size; the largest message of hwsim, a frame of 2352 octets
-/// with its attributes, or an error that repeats one, is shorter.
+/// The kernel cuts its dumps at this size. The largest message of hwsim is shorter: a frame of 2352
+/// octets with its attributes, or an error that repeats one.
 const DATAGRAM_BYTES: usize = 8192;
 /// Room for what hwsim sends while the daemon does other work.
 const BUFFER_BYTES: i32 = 64 << 20;

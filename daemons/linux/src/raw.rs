@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Whole IP packets into the kernel's routing (raw(7), IP_HDRINCL), whoever their source is.
+//! Whole IP packets into the kernel's routing (raw(7), IP_HDRINCL), whatever their source.
 
 use crate::calls::{count, Call};
 use crate::error::{trying, Error};
@@ -79,8 +79,8 @@ impl Sender {
         }
         count(Call::Send);
         let length = packets.len().min(BATCH) as u32;
-        // SAFETY: the first `length` messages each point at one address and one part, which points
-        // at a packet that lives through the call; the kernel only reads them.
+        // SAFETY: the first `length` messages each point at one address and one part. The part
+        // points at a packet that lives through the call, and the kernel only reads them.
         let sent = unsafe { libc::sendmmsg(self.0.as_raw_fd(), messages.as_mut_ptr(), length, 0) };
         checked(sent).map(|sent| sent as usize)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The way into the guest's kernel for a program that is linked into it too. It runs there in one
-//! system call of its process, with the process's descriptors, namespaces and rights, and its own
+//! system call of its process, with the process's descriptors, namespaces and rights. Its own
 //! system calls are calls of functions.
 
 use std::fs::{File, OpenOptions};

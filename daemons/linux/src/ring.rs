@@ -91,7 +91,7 @@ impl Ring {
         // (packet_mmap.rst).
         let header = unsafe { block.add(self.next % SLOTS_PER_BLOCK * self.room.slot) }.cast();
         let header: NonNull<libc::tpacket2_hdr> = header;
-        // SAFETY: as above; the kernel writes this word too, hence volatile.
+        // SAFETY: as above; the kernel writes this word too, so it is volatile.
         let status = unsafe { (&raw const (*header.as_ptr()).tp_status).read_volatile() };
         fence(Ordering::Acquire);
         (status & libc::TP_STATUS_USER != 0).then_some(header)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lines to standard output and error, each with one system call of this process. std's own streams
-//! have a lock and a buffer, which programs in the guest's kernel would share.
+//! Lines to standard output and error, each with one system call of this process. The streams of
+//! std have a lock and a buffer, which programs in the guest's kernel would share.
 
 use crate::socket::checked;
 use std::io;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What became of frames sent on a wireless interface (`SO_WIFI_STATUS`): the kernel puts each
+//! What became of frames sent on a wireless interface (`SO_WIFI_STATUS`). The kernel puts each
 //! frame into the socket's error queue when it knows whether it was acknowledged.
 
 use crate::calls::{count, Call};

@@ -107,7 +107,7 @@ pub fn wait(interests: &mut [Interest<'_>], longest: Duration) -> Duration {
     };
     let no_signals: u64 = 0;
     count(Call::Wait);
-    // SAFETY: `Interest` has the layout of pollfd, and pointer and length describe the slice; the
+    // SAFETY: `Interest` has the layout of pollfd, and pointer and length describe the slice. The
     // raw call takes a signal mask of 8 octets and writes to `time`, both live locals.
     let found = unsafe {
         libc::syscall(

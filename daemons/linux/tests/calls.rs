@@ -42,7 +42,7 @@ fn the_clock_advances() {
     assert!(kernel::now().since(before) >= Duration::from_millis(2));
 }
 
-/// The kernel takes what fits its buffer; the caller is told how many, and why no more.
+/// The kernel takes what fits its buffer. The caller learns how many, and why no more.
 #[test]
 fn frames_that_were_not_taken_are_told() {
     let (near, far) = UnixDatagram::pair().unwrap();

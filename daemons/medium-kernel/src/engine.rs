@@ -72,7 +72,7 @@ impl Engine {
         self.hosts.radio(address)
     }
 
-    /// Whether hosts shall make no block ack agreements.
+    /// Whether hosts must make no block ack agreements.
     pub fn agrees(&self) -> bool {
         self.channel.as_ref().is_some_and(Channel::agrees)
     }

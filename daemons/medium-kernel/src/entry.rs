@@ -18,7 +18,7 @@ const TXOP_UNIT: Duration = Duration::from_micros(32);
 /// The engine at work; none between runs.
 static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
 
-/// The engine. With interrupts off nobody else can be at it; two calls at once would be a defect of
+/// The engine. With interrupts off nothing else can use it. Two calls at once would be a defect of
 /// the C part, and nothing after them could be trusted.
 fn engine() -> MutexGuard<'static, Option<Engine>> {
     match ENGINE.try_lock() {
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
     })
 }
 
-/// Whether hosts shall make no block ack agreements.
+/// Whether hosts must make no block ack agreements.
 #[no_mangle]
 pub extern "C" fn hoplab_engine_agrees() -> bool {
     with(false, |engine| engine.agrees())
@@ -89,8 +89,8 @@ pub extern "C" fn hoplab_engine_follows() -> bool {
     with(false, |engine| engine.follows())
 }
 
-/// A radio, below 0 for one that the document does not name, is on the channel with this centre in
-/// MHz, from `now` in ns on.
+/// From `now` in ns on, a radio is on the channel with this centre in MHz. The radio is below 0 if
+/// the document does not name it.
 #[no_mangle]
 pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
     let radio = named(radio);
@@ -99,8 +99,8 @@ pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
     }
 }
 
-/// Packets of a radio, below 0 for one that the document does not name, go by way of the access
-/// point with this address from `now` in ns on; null for none.
+/// From `now` in ns on, packets of a radio go by way of the access point with this address; null
+/// for none. The radio is below 0 if the document does not name it.
 ///
 /// # Safety
 /// The address has six octets.
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *
     with((), |engine| engine.associated(Instant(now), radio, point));
 }
 
-/// A radio, below 0 for one that the document does not name, contends like this in the category of
-/// this number, voice's is 0, from `now` in ns on.
+/// From `now` in ns on, a radio contends like this in the category of this number; that of voice is
+/// 0. The radio is below 0 if the document does not name it.
 ///
 /// # Safety
 /// `contention` is one.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use hoplab_document::DocumentError;
 
-/// Where the document has the run's folder, in the guest; to the kernel, a program of the host that
-/// runs in the guest's own folder, it is a name there.
+/// Where the document has the run's folder, in the guest. The kernel is a program of the host that
+/// runs in the guest's own folder, and to it this is a name there.
 pub const OUT: &str = "/out";
 
 /// What failed.

@@ -2,10 +2,10 @@
 //! The channel inside the guest's kernel.
 //!
 //! A User-Mode Linux kernel is a program of its host, so Rust is linked into it like any library.
-//! The C part (`kernel-modules/guest/c/medium.c`) calls the functions of [`entry`] with
-//! interrupts off, for each frame that `mac80211_hwsim` sends and when the engine has something to
+//! The C part (`kernel-modules/guest/c/medium.c`) calls the functions of [`entry`] with interrupts
+//! off. It does so for each frame that `mac80211_hwsim` sends, and when the engine has something to
 //! do. What hosts are to learn is given to C as it is decided, and C hands it to mac80211 after the
-//! call: so a frame that a host sends because of it never meets an engine at work.
+//! call. So a frame that a host sends because of it never meets an engine at work.
 //!
 //! Calls go up in this table:
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The daemon's loop and the kernel's entry points give hosts the same, to the nanosecond, and write
-//! the same records, where the same frames come at the same times.
+//! The daemon's loop and the kernel's entry points give hosts the same, to the nanosecond, and
+//! write the same records. The same frames come at the same times.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -31,8 +31,8 @@ const BETWEEN_NS: u32 = 1_500_000;
 const FREQUENCY_MHZ: u32 = 2412;
 const END_NS: u64 = 6_000_000_000;
 
-/// What a host learns, and when: sender's cookie, then the receiver and the signal in dBm, or
-/// whether it was acknowledged and how often it was tried.
+/// What a host learns, and when. It is the sender's cookie, then the receiver and the signal in
+/// dBm, or whether it was acknowledged and how often it was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Learnt {
     Arrival(u64, usize, i32),

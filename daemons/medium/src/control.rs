@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Changes while the network is in use: a datagram each ([`hoplab_channel::request`]).
 //!
-//! Who has an address of its own is answered: `ok`, or why not. Only the daemon's own user can
-//! write to the socket; what comes is a stranger's nevertheless. A datagram that is longer than
-//! any request is refused, and of a flood so many are taken at a time that frames still get through.
+//! A sender with an address of its own gets an answer: `ok`, or why not. Only the daemon's own user
+//! can write to the socket; what comes is a stranger's nevertheless. A datagram longer than any
+//! request is refused. Of a flood only so many are taken at a time that frames still get through.
 
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -38,7 +38,7 @@ pub struct Received {
     pub changes: Vec<Change>,
     /// Whether something else is to be waited for: another [`descriptor`](Changes::descriptor).
     pub another: bool,
-    /// Whether the medium shall end.
+    /// Whether the medium must end.
     pub end: bool,
 }
 
@@ -80,7 +80,7 @@ impl Control {
         }
     }
 
-    /// Whoever does not take the answer goes without.
+    /// A sender that does not take the answer goes without.
     fn answer(&self, to: &SocketAddr, text: &str) {
         if !to.is_unnamed() {
             let _ = self.socket.send_to_addr(text.as_bytes(), to);

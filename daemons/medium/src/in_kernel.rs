@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way to the medium in a guest's own kernel: one file, at which nothing happens per frame.
 //!
-//! It takes the document as one write, requests for changes as further ones, has what the medium says
-//! to be read, and ends it when [`END`] is written or the file closed
+//! It takes the document as one write, and requests for changes as further ones. A read gives what
+//! the medium says. The medium ends when [`END`] is written or the file closed
 //! (`kernel-modules/guest/c/medium.c`).
 
 use std::fs::{File, OpenOptions};
@@ -44,7 +44,7 @@ impl InKernel {
         Ok(medium)
     }
 
-    /// Serve until told to stop; what the medium says goes to standard error.
+    /// Serve until asked to stop; what the medium says goes to standard error.
     pub fn run(mut self) -> Result<(), Error> {
         while !signals::stopped() {
             let (news, asked) = self.news();

@@ -5,14 +5,14 @@
 use hoplab_medium_core::Duration;
 use serde_json::{json, Value};
 
-/// A delivery later than this disturbs what hosts measure: it is the clock tick of a kernel with
-/// HZ=1000 and a seventh of a 1500-byte exchange at 2 Mbit/s.
+/// A delivery later than this disturbs what hosts measure. It is the clock tick of a kernel with
+/// HZ=1000, and a seventh of a 1500-byte exchange at 2 Mbit/s.
 const LATE: Duration = Duration::from_millis(1);
 /// Share of late deliveries from which a run is not trusted.
 const SHARE: f64 = 0.01;
 const BINS: usize = 32;
-/// Held up for longer, the daemon was stopped or starved: in virtual time other programs take
-/// microseconds and a wait without limit some ticks more than its second; in real time a busy
+/// Held up for longer, the daemon was stopped or starved. In virtual time other programs take
+/// microseconds, and a wait without limit some ticks more than its second. In real time a busy
 /// machine takes tenths of a second.
 const HELD_UP: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(100)];
 

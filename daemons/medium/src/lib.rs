@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of `hoplab-medium` around the channel: ports to the hosts, the loop, changes by hand,
-//! and the way to the medium in the guest's kernel.
+//! The parts of `hoplab-medium` around the channel: ports to the hosts, the loop and changes by
+//! hand. The way to the medium in the guest's kernel is here too.
 #![forbid(unsafe_code)]
 
 pub mod control;

@@ -60,7 +60,7 @@ impl<P: Port> Server<P> {
         self.channel.medium()
     }
 
-    /// Serve until told to stop, and write the records; an error where the run was cut short.
+    /// Serve until asked to stop, and write the records; an error where the run was cut short.
     pub fn run(mut self) -> Result<(), Error> {
         self.serve()?;
         let account = Account {
@@ -97,8 +97,8 @@ impl<P: Port> Server<P> {
             let latest = now + limit.map_or(LONGEST_SLEEP, |limit| limit.min(LONGEST_SLEEP));
             now += passed;
             if !self.port.virtual_time() || input || limit.is_none() {
-                // A wait with a limit tells the time to within what other processes took since the
-                // last one; a frame must not start before its arrival.
+                // After a wait with a limit, the time is off by what other processes took since the
+                // last one. A frame must not start before its arrival.
                 now = now.max(self.port.clock());
                 self.lateness.woken(now.since(latest));
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The daemon's loop before a port that is a list of frames: what its records say of a run's end,
-//! and of hosts and daemons that misbehave.
+//! The daemon's loop before a port that is a list of frames. Its records say how a run ended, and
+//! what hosts and daemons did that they must not do.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ const EPOCH_NS: u64 = 5_000_000_000;
 const EPOCH: Instant = Instant::from_nanos(EPOCH_NS);
 const LONGEST: usize = 2304;
 
-/// What hosts were told: (cookie, acknowledged), and how many deliveries they got.
+/// What hosts got to know: (cookie, acknowledged), and how many deliveries they got.
 #[derive(Default)]
 struct Told {
     statuses: Vec<(u64, bool)>,

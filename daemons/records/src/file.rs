@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door to a file of a run's folder, where programs of others write too.
 //!
-//! A pipe in a file's place would block whoever opens it, in the guest's kernel the whole guest. A
-//! link would lead to another file of the user's.
+//! A pipe in a file's place would block the program that opens it, in the guest's kernel the whole
+//! guest. A link would lead to another file of the user's.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -11,15 +11,15 @@ use std::path::Path;
 
 const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
 
-/// A regular file for reading, whose path whoever started the daemon gave: it may lead there by a
-/// link, as `/proc/self/fd/3` does.
+/// A regular file for reading. The user who started the daemon gave its path, which may lead there
+/// by a link, as `/proc/self/fd/3` does.
 pub fn read(path: &Path) -> io::Result<File> {
     open(path, File::options().read(true).custom_flags(FLAGS))
 }
 
 /// A regular file for writing, new or with a new content.
 pub fn create(path: &Path) -> io::Result<File> {
-    // Not by `set_len`: in the guest's kernel a daemon has no ftruncate(2) of its own, and the call
+    // Not by `set_len`: in the guest's kernel a daemon has no ftruncate(2) of its own. The call
     // would act on the host's descriptor of that number.
     open(
         path,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records: one JSON object a line, one file a table. The tables and their rows are made from
-//! `hoplab/model/records/schema.toml` when this crate is compiled, so a column that is misspelt, left
-//! out or of another type does not compile:
+//! `hoplab/model/records/schema.toml` when this crate is compiled. So a column that is misspelt,
+//! left out or of another type does not compile:
 //!
 //! ```
 //! use hoplab_records::{routing, Integer};

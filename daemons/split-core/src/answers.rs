@@ -84,12 +84,12 @@ impl Tracker {
 struct Answer {
     custodian: Ipv4Addr,
     tracker: Tracker,
-    /// Taken and not told of.
+    /// Taken and not yet reported.
     pending: usize,
     due: Option<Instant>,
 }
 
-/// What the custodians of a connection are to be told.
+/// What the custodians of a connection must get to know.
 #[derive(Default)]
 pub(crate) struct Answers(Vec<Answer>);
 
@@ -151,7 +151,7 @@ impl Answer {
     }
 }
 
-/// What one custodian is told.
+/// What one custodian gets to know.
 pub(crate) struct Told {
     custodian: Ipv4Addr,
     tracker: Tracker,
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Whatever the order, the latest number is told, nothing is told that did not come, and of
-    /// what came lately nothing is left out.
+    /// Whatever the order, the latest number is reported, and nothing that did not come. Of what
+    /// came lately nothing is left out.
     #[test]
     fn a_tracker_tells_the_truth() {
         let mut random = hoplab_base::Stream::new(1, "tracker");

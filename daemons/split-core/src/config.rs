@@ -34,8 +34,8 @@ pub struct Connection {
     pub every_hops: Option<u8>,
     /// Segments that a proxy holds for the connection; a full one declines.
     pub buffer_packets: usize,
-    /// What the source's TCP may have unacknowledged, segments: its own fixed window, told here so
-    /// that the source knows when TCP waits.
+    /// What the source's TCP may have unacknowledged, segments: its own fixed window. It stands
+    /// here so that the source knows when TCP waits.
     pub window: usize,
     /// The destination lets every so manieth end-to-end ACK go. Above 1 it also sends LACKs.
     pub ack_every: usize,
@@ -50,15 +50,15 @@ pub struct Tuning {
     pub initial_rto: Duration,
     pub min_rto: Duration,
     pub max_rto: Duration,
-    /// A LACK goes for every so manieth segment, and at once where its custodian's window is used up, a
-    /// segment came again, or one is missing. Each costs a frame on every hop back.
+    /// A LACK goes for every so manieth segment. It goes at once where its custodian's window is
+    /// used up, a segment came again, or one is missing. Each costs a frame on every hop back.
     pub lack_every: usize,
     /// The longest time for which a LACK waits for a further segment.
     pub lack_delay: Duration,
     /// The longest time for which an end-to-end ACK is held back.
     pub ack_delay: Duration,
-    /// A custodian gives a segment up that nobody acknowledged for so long; below the lifetime
-    /// of a segment that TCP assumes (RFC 9293 §3.4.1: 2 min).
+    /// A custodian gives a segment up that nobody acknowledged for so long. It is below the
+    /// lifetime of a segment that TCP assumes (RFC 9293 §3.4.1: 2 min).
     pub give_up: Duration,
     /// What is known of a connection is forgotten after so long a silence.
     pub idle: Duration,

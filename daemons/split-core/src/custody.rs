@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a custodian is responsible for: segments that wait for its window, segments in flight to the
-//! next custodian or the destination, and the memory of those that it need not care for any more.
+//! What a custodian is responsible for: segments that wait for its window, and segments in flight
+//! to the next custodian or the destination. It remembers those for which it need not care any
+//! more.
 
 use crate::config::Tuning;
 use crate::event::Kind;
@@ -20,9 +21,9 @@ const LATER: usize = 3;
 /// Transmissions that are remembered for LACKs that come late.
 const MOST_SENT: usize = 4096;
 
-/// How often a segment changed hands. A proxy takes again what it has handed on if, and only if,
-/// it comes with more: because its next custodian found no other way than back here, or because
-/// the source's TCP asked for it again.
+/// How often a segment changed hands. A proxy takes again what it has handed on if, and only if, it
+/// comes with more. Then its next custodian found no other way than back here, or the source's TCP
+/// asked for it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Generation {
     pub round: u8,
@@ -141,7 +142,7 @@ impl<W: Clone> Custody<W> {
             in_flight: 0,
             past: BTreeMap::new(),
             most_past: 4 * most + 256,
-            // Whoever took from this station before it was started anew is not confused by it.
+            // A station that took from this one before it was started anew is not confused by it.
             next_number: 1 + now.as_nanos() / (1 << 20) % (1 << 31),
             recovery: 0,
             lacks_until: Instant::ZERO,
@@ -269,7 +270,7 @@ impl<W: Clone> Custody<W> {
         self.find_losses(largest);
     }
 
-    /// The destination has everything before `position`, and told so end to end.
+    /// The destination has everything before `position`, and said so end to end.
     pub fn on_ack(&mut self, now: Instant, position: u64) {
         self.past.retain(|_, past| past.end > position);
         let is_done = |held: &Held<W>| held.end <= position;

@@ -22,7 +22,7 @@ pub enum Kind {
     /// Later segments were acknowledged, `sequence` was not; the window is halved.
     FastRetransmit { sequence: u32, window: usize },
     /// The buffer is full, or the stamped segment would be too long: from now on segments pass
-    /// untouched. Told once until one is taken again.
+    /// untouched. Reported once until one is taken again.
     Decline { sequence: u32, buffered: usize },
     /// The source's TCP asked again for a segment that a proxy had answered for: it is sent into
     /// the network anew.

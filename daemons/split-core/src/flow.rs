@@ -311,7 +311,7 @@ impl<W: Clone> Flow<W> {
         Verdict::Pass
     }
 
-    /// The custodian is told that it is one no more.
+    /// The custodian learns that it is one no more.
     fn answer(&mut self, c: &mut Context<'_, W>, stamp: Option<&Stamp>, again: bool) {
         let Some(stamp) = stamp.filter(|stamp| stamp.custodian != self.own) else {
             return;
@@ -388,7 +388,7 @@ impl<W: Clone> Flow<W> {
         self.finish(c);
     }
 
-    /// Not at once: whoever dropped it may be in the midst of finding another route.
+    /// Not at once: the layer that dropped it may be in the midst of finding another route.
     pub fn on_drop(&mut self, now: Instant, number: u32) {
         if self.custody.on_drop(|n, _| n as u32 == number) {
             self.resend = self.resend.or(Some(now + RESEND));

@@ -23,14 +23,14 @@ const MOST_FORGOTTEN: usize = 256;
 /// One station taking part in Split-TCP: source, proxy and destination, by connection.
 ///
 /// The driver shows every TCP segment and every packet of protocol 253 through
-/// [`handle_packet`](Split::handle_packet) (others pass), with a time that never goes back, and
-/// calls [`handle_timeout`](Split::handle_timeout) when the time of
+/// [`handle_packet`](Split::handle_packet) (others pass). Its time never goes back. It calls
+/// [`handle_timeout`](Split::handle_timeout) when the time of
 /// [`next_deadline`](Split::next_deadline) has come. After each it drains
 /// [`poll_output`](Split::poll_output) until `None`. The same inputs and times give the same
 /// outputs.
 ///
-/// `W` is whatever a driver wants to have back when a segment that it showed is sent, such as the
-/// source route it came with; `()` where the destination's address says all.
+/// `W` is what a driver wants to have back when a segment that it showed is sent. An example is the
+/// source route with which it came; `()` where the destination's address says all.
 ///
 /// A segment becomes [`hoplab_wire::split::STAMP_LEN`] octets longer where it is taken first.
 pub struct Split<W = ()> {
@@ -221,8 +221,8 @@ impl<W: Clone> Split<W> {
     }
 }
 
-/// Hops from the source to who received a packet with this TTL, or to who is about to send it
-/// having lowered it, if the source began with one of the usual values (64, 128, 255).
+/// Hops from the source to the station that received a packet with this TTL, or lowered it and is
+/// about to send it. The source began with one of the usual values (64, 128, 255).
 pub fn hops_by_ttl(ttl: u8) -> u8 {
     let initial = match ttl {
         0..=64 => 64,

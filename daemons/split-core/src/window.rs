@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A custodian's congestion window and timer: slow start, congestion avoidance and what losses do
-//! to them (RFC 5681), in segments; the round trip and the timeout from it (RFC 6298).
+//! A custodian's congestion window and timer. Slow start, congestion avoidance and what losses do
+//! to them (RFC 5681) are in segments. The timeout comes from the round trip (RFC 6298).
 
 use crate::config::Tuning;
 use hoplab_base::{Duration, Instant};

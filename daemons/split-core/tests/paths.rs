@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Whatever links, proxies and routes do: the destination's stream is the source's, octet for octet
-//! and in order, and the source's TCP sees no ACK for what the destination's TCP has not.
-//! (`Sink` and `Net` compare each octet and each ACK as they come.)
+//! Whatever links, proxies and routes do, the destination's stream is the source's, octet for octet
+//! and in order. The source's TCP sees no ACK for what the destination's TCP has not. (`Sink` and
+//! `Net` compare each octet and each ACK as they come.)
 
 mod support;
 
@@ -83,8 +83,8 @@ proptest! {
             }
         }
         net.calm_at(Duration::from_secs(20), CALM);
-        // A proxy that hears neither of local acknowledgements (the destination's part is gone) nor
-        // of ACKs (they go another way) has done with a segment when it gives up.
+        // A proxy may hear neither local acknowledgements (the destination's part is gone) nor ACKs
+        // (they go another way). It has done with a segment when it gives up.
         let took = net.run(Duration::from_secs(400) + GIVE_UP * segments);
         prop_assert!(net.done(), "{} of {} after {took} s", net.sink.next, net.source.end());
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-/// Where a daemon's control socket is unless its document says otherwise: an abstract name, so that
+/// Where a daemon's control socket is unless its document says otherwise. The name is abstract, so
 /// every network namespace has its own and nothing is left behind.
 pub const DEFAULT_CONTROL: &str = "@hoplab-split";
 /// Of `hoplab-dsr`, which takes part in Split-TCP itself.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the shells of Split-TCP share, `hoplab-split` here and `hoplab-dsr`: records, and
-//! what a person is told.
+//! What the shells of Split-TCP share, `hoplab-split` here and `hoplab-dsr`: records, and messages
+//! for a person.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -69,9 +69,9 @@ impl Events {
     }
 }
 
-/// The table `split`: rows of connections that have changed, at the first occasion after each
-/// sampling time, so that a station where nothing happens need not wake up; and all of them at the
-/// end.
+/// The table `split`. It gets rows of connections that have changed, at the first occasion after
+/// each sampling time. So a station where nothing happens need not wake up. At the end it gets all
+/// of them.
 pub struct Samples {
     out: Option<Writer<split::Table>>,
     node: String,

@@ -2,20 +2,19 @@
 //! A library to preload into iperf3, so that it waits where it would spin, and does not ask for what
 //! it can know.
 //!
-//! Until the server says that the test runs, which takes a round trip, iperf3's client asks select
-//! again and again whether it may write, is told yes and does not write. Where computing takes no
-//! time and only waiting does, a round trip of 100 ms becomes 100 000 turns of that loop. Here, a
-//! select that would tell nothing but what the last one did, with nothing written since, waits
-//! for input or a millisecond first.
+//! iperf3's client asks select again and again whether it may write, until the server says that the
+//! test runs. That takes a round trip. The answer is yes, and the client does not write. Where
+//! computing takes no time and only waiting does, a round trip of 100 ms becomes 100 000 turns of
+//! that loop. Here a select that could only repeat the last one's answer, with nothing written
+//! since, first waits for input or a millisecond.
 //!
-//! iperf3's server reads a block of many segments. It asks again after each segment, is told that
+//! iperf3's server reads a block of many segments. It asks again after each segment, hears that
 //! there is no more for now, and selects. In a guest each of these costs as much as the segment's
-//! way through the network. Here, after a read that took all there was, the next read of that
-//! socket tells it so without asking, once the kernel has told it so before. What came in between
-//! is what the next select is for.
+//! way through the network. Here, once the kernel has said so, the next read after one that took
+//! all there was reports it without asking. What came in between is what the next select is for.
 //!
-//! The only crate beside `linux` with `unsafe` code: to stand before four functions of the C library
-//! it has to have their types, raw pointers and all.
+//! No other crate but `linux` has `unsafe` code. To stand before four functions of the C library,
+//! this one has to have their types, raw pointers and all.
 
 use std::mem::transmute;
 use std::ptr::null_mut;
@@ -42,7 +41,7 @@ type Close = unsafe extern "C" fn(c_int) -> c_int;
 
 /// The C library's own function of this name, which ends with NUL.
 fn next(name: &'static std::ffi::CStr) -> Option<*mut c_void> {
-    // SAFETY: the name is a C string that lives for ever.
+    // SAFETY: the name is a C string that lives forever.
     let symbol = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast::<c_char>()) };
     (!symbol.is_null()).then_some(symbol)
 }
@@ -247,7 +246,7 @@ mod tests {
         answer
     }
 
-    /// What the caller is told: the count, and whether the socket is readable and writable.
+    /// What the caller gets: the count, and whether the socket is readable and writable.
     fn told(second: c_int) -> (c_int, bool, bool) {
         SECOND.store(second, Ordering::Relaxed);
         // SAFETY: all-zero sets are valid, and everything lives through the call.
@@ -296,7 +295,8 @@ mod tests {
         }
     }
 
-    /// Read from SOCKET, with these answers of the kernel. Returns what is told, errors as above.
+    /// Read from SOCKET, with these answers of the kernel. Returns what the caller gets, errors as
+    /// above.
     fn reads(answers: &[ssize_t], count: usize) -> Vec<ssize_t> {
         *ANSWERS.lock().unwrap() = answers.iter().rev().copied().collect();
         let mut told = Vec::new();

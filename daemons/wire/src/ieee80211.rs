@@ -128,8 +128,8 @@ impl<'a> Frame<'a> {
         self.0.get(at).map(|first| first & 0xf)
     }
 
-    /// The station and the access point between which a data frame of a cell carries a packet, one
-    /// that agrees upon keys (EAPOL, 12.7.2) not counted.
+    /// The station and the access point between which a data frame of a cell carries a packet. A
+    /// packet that agrees on keys (EAPOL, 12.7.2) does not count.
     pub fn carries_packet_of(&self) -> Option<(Mac, Mac)> {
         const EAPOL: u16 = 0x888e;
         let control = self.control();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Formats on the wire and towards the kernel. A view (`Frame`, `Packet`, `Segment`) is bytes
-//! whose lengths have been checked once; a plain value (`Header`, `Control`) is what they say,
-//! with `parse` and `emit`. No function panics, whatever the bytes.
+//! Formats on the wire and towards the kernel. A view (`Frame`, `Packet`, `Segment`) is bytes whose
+//! lengths have been checked once. A plain value (`Header`, `Control`) is what they say, with
+//! `parse` and `emit`. No function panics, whatever the bytes.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -44,7 +44,7 @@ pub enum Message<'a> {
         command: u8,
         attributes: Attributes<'a>,
     },
-    /// The answer to a request: 0 is success, else a negative errno; the request's sequence
+    /// The answer to a request: 0 is success, else a negative errno. It has the request's sequence
     /// number, and its attributes, which the kernel repeats with an error.
     Ack {
         code: i32,

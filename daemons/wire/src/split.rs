@@ -2,9 +2,9 @@
 //! The two formats of Split-TCP.
 //!
 //! The **stamp** says who is responsible for a segment (its custodian), and how that custodian
-//! numbered this transmission of it. It is an option of the segment's IP header, of a type that
-//! RFC 4727 §2.3 leaves to experiments (158: copied, number 30), so that TCP's octets stay as the
-//! kernel made them and whoever does not know it forwards it:
+//! numbered this transmission of it. It is an option of the segment's IP header, so TCP's octets
+//! are unchanged. RFC 4727 §2.3 leaves its type to experiments (158: copied, number 30). So a
+//! station that does not know it forwards it:
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -15,14 +15,14 @@
 //! |                     Acknowledged Sequence                     |
 //! ```
 //!
-//! *Round*: how often the source has sent the segment into the network anew, because its TCP
-//! asked for it although a proxy had answered for it. *Transfers*: how many proxies have taken it
-//! in this round. *W*: the source waits: it has nothing to send until an end-to-end
+//! *Round*: how often the source has sent the segment into the network anew. It does so when its
+//! TCP asks for the segment although a proxy had answered for it. *Transfers*: how many proxies
+//! have taken it in this round. *W*: the source waits: it has nothing to send until an end-to-end
 //! acknowledgement comes. *L*: the custodian waits: its congestion window is used up until a LACK
-//! comes. *Transmission Number*: one more with each transmission of the
-//! custodian in this connection, retransmissions too. *Acknowledged Sequence*: the destination has
-//! acknowledged everything before it end to end, as far as the custodian knows; it frees proxies
-//! that the ACKs do not pass.
+//! comes. *Transmission Number*: one more with each transmission of the custodian in this
+//! connection, retransmissions too. *Acknowledged Sequence*: the destination has acknowledged
+//! everything before it end to end, as far as the custodian knows. It frees proxies that the ACKs
+//! do not pass.
 //!
 //! The **LACK** (local acknowledgement) goes from who took segments to their custodian. It is an
 //! IP packet of protocol 253 (RFC 3692 §2.1: experiments):
@@ -38,9 +38,9 @@
 //! ```
 //!
 //! The *Run* numbers that end with the *Cumulative Number* have been taken, and each that a one in
-//! the *Bitmap* stands for: its most significant bit for the cumulative number + 1, which is never
-//! set, the next for + 2, the last for + 32. A LACK says nothing of other numbers. The checksum is
-//! IP's (RFC 1071), over these 28 octets.
+//! the *Bitmap* stands for. The most significant bit is for the cumulative number + 1, and is never
+//! set. The next is for + 2, the last for + 32. A LACK says nothing of other numbers. The checksum
+//! is IP's (RFC 1071), over these 28 octets.
 
 use crate::ipv4::{checksum, Header as Ipv4Header};
 use crate::{be16, be32, octets, ParseError};

@@ -248,8 +248,8 @@ fn block_acks() {
     assert_eq!(Control::parse(&other), None);
 }
 
-/// A data frame of a mesh (IEEE 802.11-2020 9.2.4.8.3): its mesh control field, with as many further
-/// addresses as its flags say, stands before what it carries.
+/// A data frame of a mesh (IEEE 802.11-2020 9.2.4.8.3). Its mesh control field has as many further
+/// addresses as its flags say, and stands before what it carries.
 #[test]
 fn a_mesh_s_data() {
     let body = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], b"packet"].concat();

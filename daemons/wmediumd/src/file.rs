@@ -521,8 +521,8 @@ mod tests {
         assert!(!found.antennas[0].sets_power && found.antennas[1].sets_power);
     }
 
-    /// wmediumd's own: 14 dBm and twice 5 dBi over 40 m with exponent 4 at 2.412 GHz arrive as
-    /// -80 dBm, and free space is log-distance with exponent 2.
+    /// wmediumd's own: 14 dBm and twice 5 dBi over 40 m with exponent 4 at 2.412 GHz arrive as -80
+    /// dBm. Free space is log-distance with exponent 2.
     #[test]
     fn path_losses() {
         let received = |model: &str, metres: f64| {

@@ -135,8 +135,8 @@ fn serve(described: Described, takes_changes: bool) -> Result<(), Error> {
     Ok(server.run()?)
 }
 
-/// How long each radio's beacons are held back: hwsim's radios have one clock, and without it all
-/// would send their beacons in one instant, for ever.
+/// How long each radio's beacons are held back. The radios of hwsim have one clock, and without it
+/// all would send their beacons in one instant, forever.
 fn beacon_phases(config: &Config) -> Vec<Duration> {
     let phase = |radio: &Radio| {
         let name = format!("medium/beacons/{}", radio.name);

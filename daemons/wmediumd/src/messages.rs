@@ -81,7 +81,7 @@ fn length(kind: u8) -> Option<usize> {
 
 /// The first request of what has come, and its octets; none where it is not whole yet.
 ///
-/// How long one of an unknown type is cannot be told: it takes all there is.
+/// Nobody knows how long one of an unknown type is, so it takes all there is.
 pub fn parse(bytes: &[u8]) -> Option<(Request, &[u8])> {
     let kind = *bytes.first()?;
     let Some(length) = length(kind) else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The socket at which wmediumd takes changes while the network is in use: one peer at a time, each
-//! request answered before the next is looked at.
+//! The socket at which wmediumd takes changes while the network is in use. It serves one peer at a
+//! time, and answers each request before it looks at the next.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -38,7 +38,7 @@ struct Radios {
     default_power: Dbm,
     /// Probability that a frame from or to such a radio is lost; none where chance does not decide.
     default_loss: Option<f64>,
-    /// Power that a radio was told, and the deviation in dB that comes to it.
+    /// Power that a radio got by request, and the deviation in dB that comes to it.
     powers: Vec<(Dbm, f64)>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of frame losses by level and rate, as wmediumd's option `-x` names them: a line a level in
-//! dBm, with the probability of a loss at each of hwsim's twelve legacy rates.
+//! Tables of frame losses by level and rate, as wmediumd's option `-x` names them. A line is a
+//! level in dBm, with the probability of a loss at each of hwsim's twelve legacy rates.
 
 use hoplab_medium_core::{ErrorTable, Rate};
 

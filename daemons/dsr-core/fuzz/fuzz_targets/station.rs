@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A station fed with arbitrary options in well-formed packets, statuses and time: no panic, no
-//! frame longer than the link, no deadline in the past after a timeout.
+//! A station fed with arbitrary options in well-formed packets, statuses and time. It does not
+//! panic, and sends no frame longer than the link. After a timeout no deadline is in the past.
 #![no_main]
 
 use hoplab_dsr_core::wire::{Ipv4Header, PROTOCOL_DSR};

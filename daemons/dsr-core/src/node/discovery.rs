@@ -35,7 +35,7 @@ impl<L: Layer> Dsr<L> {
         }
         let is_target = request.target == self.own;
         // Before the request enters the Route Request Table: the same request over a good link must
-        // still count as new, and so must a held one when it is released.
+        // still count as new. So must a held one when it is released.
         if !is_target && self.suspicious(now, &packet, from) {
             return;
         }

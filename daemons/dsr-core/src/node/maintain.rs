@@ -206,7 +206,7 @@ impl<L: Layer> Dsr<L> {
             return None;
         }
         let old = item.packet.source_route()?;
-        // The field has four bits (§6.7). Without the limit a packet could go round for ever.
+        // The field has four bits (§6.7). Without the limit a packet could go round forever.
         if old.salvage >= self.settings.max_salvage_count.min(15) {
             return Some(Err(DropCause::SalvageLimit));
         }

@@ -209,8 +209,9 @@ impl<L: Layer> Dsr<L> {
         // A Route Request reaches every node. An error from each of them would be a storm.
         let asks = packet.route_request().is_some();
         for kind in &kinds {
-            // The highest bit asks for a Route Error. The next two say what becomes of the option:
-            // 00 ignore, 01 remove, 10 mark by the first bit of its data, 11 drop the packet.
+            // The highest bit asks for a Route Error. The next two say what becomes of the option.
+            // It may be ignored (00), removed (01), marked by the first bit of its data (10), or
+            // cost the packet (11).
             if kind & 0x80 != 0 && !asks {
                 self.refuse_option(now, packet, *kind, from);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets of this node leave along a route, or wait in the Send Buffer while Route Discovery looks
-//! for one (RFC 4728 §8.1.1 to §8.1.3, §8.2.1).
+//! for one. RFC 4728 §8.1.1 to §8.1.3, §8.2.1.
 
 use super::{Dsr, Output};
 use crate::agenda::Delayed;
@@ -122,7 +122,7 @@ impl<L: Layer> Dsr<L> {
             payload: Vec::new(),
         };
         // Stations that begin to search at the same moment would else collide with every try, as
-        // their back-off is the same (BroadcastJitter, §9; ns-2's code delays these too).
+        // their back-off is the same. (BroadcastJitter, §9; ns-2's code delays these too.)
         let wait = self.jitter();
         self.send_control_later(now, wait, broadcast_item(now, packet));
     }

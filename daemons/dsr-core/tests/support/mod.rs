@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A network of cores without a kernel: links are ideal while they exist, frames take a
-//! millisecond, and every packet's way and fate is written down.
+//! A network of cores without a kernel. Links are ideal while they exist, and frames take a
+//! millisecond. The way and the fate of every packet are recorded.
 #![allow(dead_code)]
 
 mod settings;

@@ -290,7 +290,7 @@ fn rate(from: &mut Bytes<'_>) -> Rate {
     fast.unwrap_or(one)
 }
 
-/// Whatever is told, a frame has one status, and nothing is said of it after its end.
+/// Whatever hosts get to know, a frame has one status, and nothing is said of it after its end.
 #[derive(Default)]
 struct Told {
     open: BTreeMap<u64, bool>,

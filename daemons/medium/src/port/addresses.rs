@@ -75,9 +75,9 @@ impl Addresses {
     }
 
     /// Which radio sent a frame that names `transmitter`, as hwsim's `address`. That is its own, or
-    /// for a radio that was made without a given address, its own with the bit 0x40 set. One whose
-    /// address was changed since tells it in its frames, and that goes before what was taken to be
-    /// so: the new one may be that of another radio for hwsim.
+    /// for a radio that was made without a given address, its own with the bit 0x40 set. A radio
+    /// whose address was changed since says so in its frames. That goes before what was known until
+    /// then: for hwsim the new address may be that of another radio.
     pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<RadioId> {
         let named = transmitter.filter(|_| self.others_radios);
         let named = named.and_then(|named| self.radios.get(&named).copied());
@@ -111,8 +111,8 @@ impl Addresses {
         Some(radio)
     }
 
-    /// Hwsim knows nobody at the address of a delivery, or that radio is down: which radio it was
-    /// for, and the other address that it may have.
+    /// Hwsim knows nobody at the address of a delivery, or that radio is down. Returns which radio
+    /// it was for, and the other address that it may have.
     pub fn other(&self, refused: Address) -> Option<(RadioId, Address)> {
         let at = self.called.iter().position(|called| *called == refused)?;
         let radio = RadioId::new(at);
@@ -185,8 +185,8 @@ mod tests {
         }
     }
 
-    /// Three radios without given addresses; the first has one of its own now, and the others have
-    /// each the address that the one before was made with.
+    /// Three radios without given addresses. The first has one of its own now, and each of the
+    /// others has the address that the one before was made with.
     fn shifted() -> Addresses {
         Addresses::new(&[OWN, A, B], true)
     }

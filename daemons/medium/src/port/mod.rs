@@ -36,7 +36,7 @@ pub trait Port: Hosts<Error = Error> {
     /// reading the clock costs time itself.
     fn virtual_time(&self) -> bool;
 
-    /// Whether the medium shall end.
+    /// Whether the medium must end.
     fn stopped(&self) -> bool;
 
     /// Sleep until there is something to read or `limit` has passed, a second at most and without

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A station of Split-TCP fed with segments, stamps, ACKs and LACKs whose numbers are arbitrary but
-//! near each other, at every place, and with time: no panic, no deadline in the past after a
-//! timeout, and what is sent is a packet that fits.
+//! A station of Split-TCP at every place, fed with time, segments, stamps, ACKs and LACKs whose
+//! numbers are arbitrary but near each other. It does not panic, after a timeout no deadline is in
+//! the past, and what it sends is a packet that fits.
 #![no_main]
 
 use hoplab_split_core::{Config, Connection, Duration, Ends, Instant, Output, Place, Split};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Stations in a row without a kernel: links that lose, delay, repeat and overtake, proxies that die
-//! and come back, routes that change; and at the ends a TCP.
+//! Stations in a row without a kernel, and at the ends a TCP. Links lose, delay, repeat and
+//! overtake, proxies die and come back, and routes change.
 #![allow(dead_code)]
 
 pub mod ends;
