@@ -2,8 +2,8 @@
 /*
  * Notices as ICMP: destination unreachable, host unreachable (RFC 792, RFC 1812 section 5.2.7.1),
  * from any router, with the segment's first octets. The module sees the message before the kernel
- * does. One that names a segment in flight is taken away, since the kernel would react to it in
- * its own way (RFC 6069); every other one goes on to the kernel, which judges for itself.
+ * does. It takes away one that names a segment in flight, since the kernel would react to it in its
+ * own way (RFC 6069). Every other one goes on to the kernel, which judges for itself.
  */
 
 #include <linux/icmp.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Explicit link failure notification for TCP (Holland and Vaidya, MobiCom 1999): a connection that
- * is told that its route failed stands by instead of taking the silence for congestion.
+ * Explicit link failure notification for TCP (Holland and Vaidya, MobiCom 1999). A connection that
+ * learns that its route failed stands by instead of taking the silence for congestion.
  *
- *   namespace.c  settings and counters
- *   standby.c    stand-by itself: what it holds, its probes, how it ends
- *   notice.c     who is meant: a notice counts if it names a segment in flight (RFC 5927)
- *   icmp.c       notices as ICMP host unreachable
- *   netlink.c    notices from a routing daemon, settings, what is to be seen
- *   main.c       the module
+ *     namespace.c  settings and counters
+ *     standby.c    stand-by itself: what it holds, its probes, how it ends
+ *     notice.c     who is meant: a notice counts if it names a segment in flight (RFC 5927)
+ *     icmp.c       notices as ICMP host unreachable
+ *     netlink.c    notices from a routing daemon, settings, what is to be seen
+ *     main.c       the module
  *
  * Each calls only those above it; stand-by tells netlink.c through elfn_net.tell.
  *
@@ -46,7 +46,7 @@ static int __net_init elfn_enter_namespace(struct net *net)
 }
 
 /*
- * The sockets of user space hold their namespace, and stand-by holds its socket; so what is left
+ * The sockets of user space hold their namespace, and stand-by holds its socket. So what is left
  * here belongs to sockets of the kernel, which their owners have closed by now.
  */
 static void __net_exit elfn_leave_namespace(struct net *net)

@@ -32,7 +32,7 @@ struct elfn_net {
 	u32			remembered;
 	bool			hooked;
 	atomic64_t		counts[ELFN_COUNTS];
-	/* Tells whoever listens of a stand-by; under the socket's lock. */
+	/* Reports a stand-by to all who listen; under the socket's lock. */
 	void			(*tell)(const struct elfn_connection *c, const char *kind,
 					u32 sequence);
 

@@ -57,7 +57,7 @@ static int elfn_put_connection(struct sk_buff *skb, const struct elfn_connection
 	return 0;
 }
 
-/* To whoever listens in the namespace; under the socket's lock. */
+/* To all who listen in the namespace; under the socket's lock. */
 void elfn_tell(const struct elfn_connection *c, const char *kind, u32 sequence)
 {
 	struct net *net = c->en->net;
@@ -143,8 +143,9 @@ static int elfn_set(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * A daemon that has dropped its privileges goes on using the socket that it opened before; who can
- * only be talked into writing to somebody's socket can do no more than that somebody.
+ * A daemon that has dropped its privileges goes on using the socket that it opened before. A
+ * program that can only be talked into writing to somebody's socket can do no more than that
+ * somebody.
  */
 static bool elfn_may_notify(const struct sk_buff *skb)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a notice to the connection that it means. Whoever can send packets can send notices, so a
+ * From a notice to the connection that it means. Anyone who can send packets can send notices. So a
  * notice is believed only if it names a sequence number in flight of a connection of the same
- * namespace (RFC 5927 section 4.1), and whatever it says, its effect is stand-by at most.
+ * namespace (RFC 5927 section 4.1). Whatever it says, its effect is stand-by at most.
  */
 
 #include <linux/slab.h>

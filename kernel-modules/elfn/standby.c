@@ -3,27 +3,28 @@
  * Stand-by.
  *
  * While it lasts, a copy of the socket's congestion control stands in its place. The copy has the
- * same name and flags, but its hooks do nothing, so whatever the kernel concludes, the algorithm's
- * own state stays as it was; and since the kernel calls .cong_control with the socket locked, after
- * it has worked an acknowledgement in and before it sends anything, that is where the module sees
- * acknowledgements and holds the connection:
+ * same name and flags, but its hooks do nothing. So whatever the kernel concludes, the algorithm's
+ * own state stays as it was. The kernel calls .cong_control with the socket locked, after it has
+ * processed an acknowledgement and before it sends anything. There the module sees acknowledgements
+ * and holds the connection:
  *
- *   nothing new   cwnd is what is in flight
- *   no timer      icsk_retransmit_timer is stopped, again after each acknowledgement, which sets it
- *   no recovery   the state is Loss, in which duplicates start nothing, and nothing is marked lost
+ *     nothing new   cwnd is what is in flight
+ *     no timer      icsk_retransmit_timer is stopped, again after each acknowledgement, which sets it
+ *     no recovery   the state is Loss, in which duplicates start nothing, and nothing is marked lost
  *
- * All else happens in process context, in one work item a connection, which takes the socket's
- * lock as a system call does: no case in which the user holds the socket needs care of its own,
- * and softirqs do no more than wake the item. The kernel's transmit functions are not exported, but
- * release_sock() runs tcp_tsq_write() for a socket whose TCP_TSQ_DEFERRED is set, and that sends
- * what is marked lost, as far as cwnd allows, on the ordinary way. A probe is the first segment
- * marked lost and room for one; a resumption is everything that the break swallowed marked lost
- * and the kept window. A segment whose last copy still waits in a queue of this host is not sent
- * twice (skb_still_in_host_queue()), parts that were acknowledged are cut off, and a zero window is
- * probed with the same segment, all by the kernel.
+ * All else happens in process context, in one work item a connection. The item takes the socket's
+ * lock as a system call does. So no case in which the user holds the socket needs care of its own,
+ * and softirqs only wake the item. The kernel's transmit functions are not exported. But
+ * release_sock() runs tcp_tsq_write() for a socket whose TCP_TSQ_DEFERRED is set. That sends what
+ * is marked lost, as far as cwnd allows, on the ordinary way. A probe marks the first segment lost
+ * and makes room for one. A resumption marks all lost that the break swallowed, and restores the
+ * kept window. The kernel itself does not send a segment twice whose last copy still waits in a
+ * queue of this host (skb_still_in_host_queue()). It cuts off parts that were acknowledged, and
+ * probes a zero window with the same segment.
  *
  * After the resumption the state is Loss until everything sent before is acknowledged, as
- * tcp_simple_retransmit() has it for path MTU changes: no window is reduced, none can be undone.
+ * tcp_simple_retransmit() has it for path MTU changes. No window is reduced, and none can be
+ * undone.
  */
 
 #include <linux/inetdevice.h>
@@ -112,8 +113,8 @@ static void elfn_hold(struct sock *sk)
 }
 
 /*
- * An acknowledgement. One that was on its way when the route broke says nothing about the route;
- * it comes before the first probe and covers nothing that a notice named. Any other is an answer.
+ * An acknowledgement. One that was on its way when the route broke says nothing about the route. It
+ * comes before the first probe and covers nothing that a notice named. Any other is an answer.
  */
 static void elfn_acknowledged(struct sock *sk)
 {
@@ -278,9 +279,9 @@ static bool elfn_travels(const struct elfn_connection *c, u32 sequence)
 
 /*
  * The probe itself was dropped: it went along a route that its origin did not know to be gone. Only
- * the next one makes the origin look for another, and how long the origin then waits between its
- * requests doubles from that time on. So the next follows at once, but one a stand-by: whoever
- * answers every probe so is not to set how often they are sent.
+ * the next one makes the origin look for another. How long the origin then waits between its
+ * requests doubles from that time on. So the next follows at once, but one a stand-by. Else a host
+ * that answers every probe so would set how often they are sent.
  */
 static void elfn_hasten(struct elfn_connection *c, const struct elfn_notice *notice)
 {

@@ -42,8 +42,8 @@ struct elfn_travelling {
 
 struct elfn_connection {
 	/*
-	 * Stands for the socket's own congestion control while in stand-by: a copy of it in which
-	 * every hook that could react is one of the module. Read by others under RCU.
+	 * Stands for the socket's own congestion control while in stand-by. It is a copy of it in
+	 * which every hook that could react is one of the module. Read by others under RCU.
 	 */
 	struct tcp_congestion_ops	ops;
 	const struct tcp_congestion_ops	*own;

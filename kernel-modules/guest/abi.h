@@ -75,7 +75,7 @@ static_assert(sizeof(struct hoplab_status) == 48);
 bool hoplab_engine_start(const u8 *document, size_t length);
 /* The radio of an address. */
 s32 hoplab_engine_radio(const u8 address[6]);
-/* Whether the engine makes block ack agreements by itself, and hosts shall not. */
+/* Whether the engine makes block ack agreements by itself, and hosts must not. */
 bool hoplab_engine_agrees(void);
 /* Frames that agreements of the hosts' own may have outstanding; 0 where they make none. */
 u32 hoplab_engine_window(void);

@@ -2,15 +2,15 @@
 /*
  * What the published algorithms of 1988 to 2002 have in common and today's kernel does otherwise.
  *
- * The modules use the kernel's .cong_control hook: it runs once for each acknowledgement, after
- * the recovery state machine (tcp_fastretrans_alert) and before anything is sent, and replaces
+ * The modules use the kernel's .cong_control hook. It runs once for each acknowledgement, after the
+ * recovery state machine (tcp_fastretrans_alert) and before anything is sent. It replaces
  * proportional rate reduction (RFC 6937) and appropriate byte counting (RFC 3465), which came
  * later. Without it the kernel sets cwnd itself all through Recovery.
  *
  * The kernel's cwnd counts segments in the network. A duplicate acknowledgement raises
- * tp->sacked_out, which takes a segment out of tcp_packets_in_flight(); that is the window
- * inflation of RFC 2001 section 4, seen from the other side, so cwnd itself stays at ssthresh
- * during fast recovery and no inflated value must be taken back afterwards.
+ * tp->sacked_out, which takes a segment out of tcp_packets_in_flight(). That is the window
+ * inflation of RFC 2001 section 4, seen from the other side. So cwnd itself stays at ssthresh
+ * during fast recovery, and no inflated value must be taken back afterwards.
  */
 #ifndef HOPLAB_TCP_CLASSIC_H
 #define HOPLAB_TCP_CLASSIC_H
@@ -18,7 +18,7 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
-/* From 6.10 the hook is told the acknowledged number and the flags of tcp_ack() too. */
+/* From 6.10 on the hook gets the acknowledged number and the flags of tcp_ack() too. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define CLASSIC_CONG_CONTROL(name)						\
 	void name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
@@ -42,9 +42,9 @@ struct classic {
 };
 
 /*
- * TCP small queues (2012) let a socket have a millisecond's worth of its pacing rate in the queue
- * of its own interface, but two segments at least. The pacing rate is up to modules with
- * .cong_control; without one, sysctl tcp_limit_output_bytes is the limit.
+ * TCP small queues (2012) limit what a socket may have in the queue of its own interface. It may
+ * have a millisecond's worth of its pacing rate, but two segments at least. The pacing rate is up
+ * to modules with .cong_control; without one, sysctl tcp_limit_output_bytes is the limit.
  */
 static inline void classic_init(struct sock *sk)
 {
@@ -58,9 +58,10 @@ static inline void classic_init(struct sock *sk)
 }
 
 /*
- * The kernel calls the hooks before .init, with a private state of zeros: for the acknowledgement
- * of a SYN, and when a SYN's timer runs out. There is nothing to control yet, and what these calls
- * leave in cwnd and ssthresh is set anew when the connection is there (tcp_init_transfer).
+ * The kernel calls the hooks before .init, with a private state of zeros. It does so for the
+ * acknowledgement of a SYN, and when a SYN's timer runs out. There is nothing to control yet. The
+ * kernel sets what these calls leave in cwnd and ssthresh anew when the connection is there
+ * (tcp_init_transfer).
  */
 static inline bool classic_began(const struct sock *sk)
 {

@@ -2,12 +2,12 @@
 /*
  * TCP Reno of 1990: fast recovery ends at the first acknowledgement of new data.
  *
- * RFC 2001 section 4. The kernel's "reno" is NewReno (RFC 6582): it stays in fast recovery until
- * everything is acknowledged that was out when the loss was noticed, and retransmits a segment at
- * each partial acknowledgement. The two differ in one number, the point at which recovery is
- * over: RFC 6582's "recover", the kernel's tp->high_seq. Here it is the first byte after snd_una,
- * so that any acknowledgement of new data ends recovery, a partial one included, and nothing else
- * is retransmitted. Further losses of the window need three more duplicate acknowledgements or,
+ * RFC 2001 section 4. The kernel's "reno" is NewReno (RFC 6582). It stays in fast recovery until
+ * everything is acknowledged that was out when the loss was noticed. It retransmits a segment at
+ * each partial acknowledgement. The two differ in one number, the point at which recovery is over:
+ * RFC 6582's "recover", the kernel's tp->high_seq. Here it is the first byte after snd_una. So any
+ * acknowledgement of new data ends recovery, a partial one included, and nothing else is
+ * retransmitted. Further losses of the window need three more duplicate acknowledgements or,
  * usually, the timer (Fall & Floyd 1996, section 3).
  */
 

@@ -2,9 +2,9 @@
 /*
  * TCP Tahoe: slow start, congestion avoidance and fast retransmit, without fast recovery.
  *
- * Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; the third duplicate acknowledgement
- * does what a timeout does (Fall & Floyd 1996, section 2): ssthresh is half the window, cwnd is
- * one segment, and sending goes on from the first unacknowledged segment.
+ * Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988. The third duplicate acknowledgement
+ * does what a timeout does (Fall & Floyd 1996, section 2). The variable ssthresh becomes half the
+ * window, cwnd one segment, and sending goes on from the first unacknowledged segment.
  *
  * In the kernel's terms: Recovery is turned into Loss as soon as the state machine enters it, and
  * everything out is marked lost. The kernel's retransmission in Loss then is Tahoe's: from

@@ -2,16 +2,19 @@
 /*
  * TCP Westwood as published in 2002, before the filter of Westwood+ (the kernel's "westwood").
  *
- * Casetti, Gerla, Mascolo, Sanadidi, Wang, Wireless Networks 8, 2002. The sender estimates the
- * rate at which its data reach the receiver from each acknowledgement (tcpw_filter.h) and sets,
- * after three duplicate acknowledgements, ssthresh = estimate * RTTmin / segment and
- * cwnd = min(cwnd, ssthresh); after a timeout the same ssthresh and cwnd = 1. Everything else is
- * NewReno (RFC 6582), as in the authors' simulations, with the kernel's retransmissions.
+ * Casetti, Gerla, Mascolo, Sanadidi, Wang, Wireless Networks 8, 2002. The sender estimates the rate
+ * at which its data reach the receiver from each acknowledgement (tcpw_filter.h). After three
+ * duplicate acknowledgements it sets ssthresh = estimate * RTTmin / segment and cwnd = min(cwnd,
+ * ssthresh). After a timeout it sets the same ssthresh and cwnd = 1. Everything else is NewReno
+ * (RFC 6582), as in the authors' simulations, with the kernel's retransmissions.
  *
- * The estimate is readable with TCP_CC_INFO and sock_diag as struct tcp_bbr_info, the one layout
- * of the kernel's that has a rate: bbr_bw_lo and bbr_bw_hi are the estimate in byte/s, bbr_min_rtt
- * is RTTmin in us, bbr_pacing_gain the last sample b_k in byte/s, bbr_cwnd_gain the number of
- * bytes counted since the start (modulo 2^32).
+ * The estimate is readable with TCP_CC_INFO and sock_diag as struct tcp_bbr_info. That is the one
+ * layout of the kernel's that has a rate. Its fields:
+ *
+ * - bbr_bw_lo and bbr_bw_hi: the estimate in byte/s
+ * - bbr_min_rtt: RTTmin in us
+ * - bbr_pacing_gain: the last sample b_k in byte/s
+ * - bbr_cwnd_gain: the number of bytes counted since the start (modulo 2^32)
  */
 
 #include <linux/inet_diag.h>
@@ -56,8 +59,8 @@ static void tcpw_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 
 /*
  * Bytes that an acknowledgement tells to have arrived (procedure AckedCount of the paper). A
- * duplicate stands for one segment; what duplicates have counted is taken off the cumulative
- * acknowledgement that follows them, of which at least one segment remains.
+ * duplicate stands for one segment. What duplicates have counted is taken off the cumulative
+ * acknowledgement that follows them. At least one segment remains of it.
  */
 static u32 tcpw_acked_bytes(struct sock *sk)
 {

@@ -2,15 +2,16 @@
 /*
  * A congestion window that stays: the end-to-end window of a Split-TCP source.
  *
- * Kopparty et al., "Split TCP for Mobile Ad Hoc Networks", GLOBECOM 2002: the source's congestion
- * window is governed by local acknowledgements and lies inside an end-to-end window, which the
- * destination's acknowledgements move. The kernel keeps the latter and all data in it; the former
- * is kept by an agent between the kernel and routing (docs/split-tcp.md). So the kernel must not
+ * Kopparty et al., "Split TCP for Mobile Ad Hoc Networks", GLOBECOM 2002. Local acknowledgements
+ * govern the source's congestion window. It lies inside an end-to-end window, which the
+ * destination's acknowledgements move. The kernel keeps the latter and all data in it. An agent
+ * between the kernel and routing keeps the former (docs/split-tcp.md). So the kernel must not
  * answer losses, which the proxies repair, with a smaller window. What is lost all the same it
  * still sends again, by duplicate acknowledgements, SACK and its timer, which is untouched.
  *
- * A socket's window is its snd_cwnd_clamp where somebody has set that (a sock_ops program with
- * TCP_BPF_SNDCWND_CLAMP, or `ip route … cwnd lock N`), and the module's parameter else.
+ * A socket's window is its snd_cwnd_clamp where somebody has set that. A sock_ops program does so
+ * with TCP_BPF_SNDCWND_CLAMP, and `ip route … cwnd lock N` does too. Else it is the module's
+ * parameter.
  */
 
 #include <linux/module.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bandwidth estimate of TCP Westwood in integers, apart from the kernel's TCP so that a test
- * can run the same code against a floating-point reference.
+ * The bandwidth estimate of TCP Westwood in integers. It is apart from the kernel's TCP so that a
+ * test can run the same code against a floating-point reference.
  *
  * Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood: End-to-End Congestion Control for
  * Wired/Wireless Networks", Wireless Networks 8, 2002, section 2.2: the low-pass filter
@@ -22,7 +22,7 @@
  * too small after it, and never too large. With D_k >= D that stays below 3/2 + tau / D + 1/2
  * units: tau = 0.5 s and an acknowledgement each millisecond give 502 units, 2 byte/s.
  *
- * Overflow: rates saturate at 2^32 byte/s, tau is at most 4 s and D_k at most tau, so the sum is
+ * Overflow: rates saturate at 2^32 byte/s, tau is at most 4 s and D_k at most tau. So the sum is
  * below 2^40 (2 * 2^22 + 2^22) < 2^64.
  */
 #ifndef HOPLAB_TCPW_FILTER_H
@@ -71,9 +71,9 @@ static inline void tcpw_step(struct tcpw_filter *f, u32 tau_us, u32 delta_us, u6
 }
 
 /*
- * Virtual samples up to now: one of rate 0 for each tau / m without an acknowledgement (ibid.),
- * which keeps D_k below the filter's time constant. Once the estimate is nothing, more of them
- * change only the time.
+ * Virtual samples up to now: one of rate 0 for each tau / m without an acknowledgement (ibid.).
+ * They keep D_k below the filter's time constant. Once the estimate is nothing, more of them change
+ * only the time.
  */
 static inline void tcpw_idle(struct tcpw_filter *f, u32 tau_us, u32 m, u64 now_us)
 {

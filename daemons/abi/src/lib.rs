@@ -109,7 +109,7 @@ pub mod rust {
     pub type EngineStart = unsafe extern "C" fn(document: *const u8, length: usize) -> bool;
     /// The radio of an address.
     pub type EngineRadio = unsafe extern "C" fn(address: *const [u8; 6]) -> i32;
-    /// Whether the engine makes block ack agreements by itself, and hosts shall not.
+    /// Whether the engine makes block ack agreements by itself, and hosts must not.
     pub type EngineAgrees = extern "C" fn() -> bool;
     /// Frames that agreements of the hosts' own may have outstanding; 0 where they make none.
     pub type EngineWindow = extern "C" fn() -> u32;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache of kernels, by what they are made from.
 
-HASH/              a packaged kernel's tree, compiled, without objects
-HASH-MODULES/      kernel, configuration and modules, linked with an engine
-own/KEY/           the build folder of a user's tree, or of a packaged kernel with the user's
-                   patches or options
+Its folders:
+
+    HASH/              a packaged kernel's tree, compiled, without objects
+    HASH-MODULES/      kernel, configuration and modules, linked with an engine
+    own/KEY/           the build folder of a user's tree, or of a packaged kernel with the user's
+                       patches or options
 """
 
 from __future__ import annotations
@@ -213,8 +215,10 @@ class Kernel:
         }
 
     def _keep_sources(self, folder: Path) -> None:
-        """Keep a user's patches and options, and a tree's difference from its commit: to build the
-        kernel again, and because its licence asks for its source."""
+        """Keep a user's patches and options, and a tree's difference from its commit.
+
+        They serve to build the kernel again, and its licence asks for its source.
+        """
         folder.mkdir()
         for name, path in self.wanted.kept().items():
             shutil.copyfile(path, folder / name)

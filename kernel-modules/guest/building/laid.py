@@ -62,7 +62,7 @@ class Folder:
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
         """Compile here meanwhile. If a build was killed here, what its compilers were writing is
-        removed first: make would go by its date, which is newer than its source's."""
+        removed first. For make goes by a file's date, and that is newer than its source's."""
         mark = self.place.with_name(f"{self.place.name}.compiling")
         if mark.exists():
             for path in self.place.rglob("*"):

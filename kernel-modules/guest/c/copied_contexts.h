@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All address spaces that have a process of the host, also those that a kernel's thread still borrows from a process
- * that has ended: a copy of the guest forgets their processes (copies.c). Newer kernels have a list of them; in others
- * it goes through the pages of the stubs. arch/um/kernel/skas/mmu.c includes this file.
+ * All address spaces that have a process of the host. A kernel's thread may still borrow one from a
+ * process that has ended, and that one is among them. A copy of the guest forgets their processes
+ * (copies.c). Newer kernels have a list of address spaces. In others this file goes through the
+ * pages of the stubs. The file that includes this one is arch/um/kernel/skas/mmu.c.
  */
 
 #include <linux/version.h>

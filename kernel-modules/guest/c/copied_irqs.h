@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In a copy of the guest (copies.c): an epoll of its own, since the other one is the original's too, and signals that
- * come to this process. arch/um/kernel/irq.c includes this file.
+ * For a copy of the guest (copies.c): an epoll of its own, since the other one is the original's
+ * too. Signals come to the copy's process. The file that includes this one is arch/um/kernel/irq.c.
  */
 
 int renew_epoll(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The physical memory of a copy of the guest (copies.c). Most of what is in use gets into a file of its own. Pages
- * that nobody writes to stay in the original's: what the root's files hold, half of a small guest's memory. They are
- * mapped without the right to write, and become the copy's own as soon as somebody does, or when they are freed: calls
- * of the host that write to a page would fail. arch/um/kernel/physmem.c includes this file.
+ * The physical memory of a copy of the guest (copies.c). Most of what is in use gets into a file of
+ * its own. Pages that nobody writes to stay in the original's: what the root's files hold, half of
+ * a small guest's memory. They are mapped without the right to write. They become the copy's own as
+ * soon as somebody writes, or when they are freed. For calls of the host that write to a page would
+ * fail. The file that includes this one is arch/um/kernel/physmem.c.
  */
 
 #include <hoplab/copies.h>

@@ -2,11 +2,12 @@
 /*
  * A running guest as the original of copies, which start in some 50 ms and go on for themselves.
  *
- * A process stands by (HOPLAB_STAND_BY on /dev/hoplab-host). The kernel waits in the host's recvmsg(2) for requests
- * on the line, one a message, and virtual time stands still. The request "go" lets this guest itself go on. By each
- * request "copy" the kernel's process clones itself on the host. With it come descriptors, in the order of
- * copy_descriptor: the copy's own line, its folder, its output and errors, and, if the host wants it confined more
- * closely, rules of Landlock. The answer is "copy PID" or "refused WHY".
+ * A process stands by (HOPLAB_STAND_BY on /dev/hoplab-host). The kernel waits in the host's
+ * recvmsg(2) for requests on the line, one a message, and virtual time stands still. The request
+ * "go" lets this guest itself go on. By each request "copy" the kernel's process clones itself on
+ * the host. With it come descriptors, in the order of copy_descriptor: the copy's own line, its
+ * folder, its output and errors. Rules of Landlock follow if the host wants the copy confined more
+ * closely. The answer is "copy PID" or "refused WHY".
  *
  * The clone gets physical memory of its own. What follows from the memory is made anew: the mappings of vmalloc(), and
  * the guest's processes, each when it runs next. Then it says "copied" on its own line, or "failed WHERE NUMBER", and
@@ -72,7 +73,7 @@ static __printf(2, 3) void say(int line, const char *format, ...)
 	va_start(values, format);
 	length = vscnprintf(text, sizeof(text), format, values);
 	va_end(values);
-	/* Whoever has closed the other end does not want to know. */
+	/* A peer that has closed the other end does not want to know. */
 	os_write_file(line, text, length);
 }
 

@@ -72,8 +72,8 @@ int os_take_request(int line, char *text, unsigned long size, int *descriptors)
  * Called on the stack that the host gave this process, which is its own. All other stacks are in the guest's memory,
  * which both processes have at first.
  *
- * The copy is a child of whoever started the original, who can so wait for it. It is the leader of a session, by which
- * all its processes are ended.
+ * The copy is a child of the process that started the original, which can so wait for it. It is the
+ * leader of a session, by which all its processes are ended.
  */
 int os_copy_process(void)
 {
@@ -144,8 +144,8 @@ static int copy_pages(int from, int to, const unsigned long *left, unsigned long
 }
 
 /*
- * A file as this one, under its number, but for some pages. It is in the same folder, hence in the same file system,
- * where pages are copied without a mapping.
+ * A file as this one, under its number, but for some pages. It is in the same folder, so in the
+ * same file system, where pages are copied without a mapping.
  */
 int os_copy_memory(int fd, const unsigned long *left, unsigned long pages)
 {
@@ -208,9 +208,9 @@ static int stands_for(const struct stat *file, const struct stat *originals)
 }
 
 /*
- * Go to the copy's own folder, with its line, output and errors, and the kernel's messages there. What is open below
- * the original's folder, by hostfs or by the medium's engine, becomes the file of the same name below the copy's; one
- * that was removed stays the original's.
+ * Go to the copy's own folder, with its line, output and errors, and the kernel's messages there.
+ * What is open below the original's folder, by hostfs or by the medium's engine, becomes the file
+ * of the same name below the copy's. A file that was removed stays the original's.
  */
 int os_copy_descriptors(int line, const int *descriptors)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Virtual time for a program that reads the processor's counter (RDTSC, RDTSCP), which would show it the host's
- * time otherwise: nanoseconds, as of a processor of 1 GHz. So what a program makes of it is the same in every run
- * (Go's runtime seeds its scheduler by it). arch/um/os-Linux/skas/process.c includes this file.
+ * Virtual time for a program that reads the processor's counter (RDTSC, RDTSCP), which would show
+ * it the host's time otherwise. It counts nanoseconds, as of a processor of 1 GHz. So what a
+ * program makes of it is the same in every run (Go's runtime seeds its scheduler by it). The file
+ * that includes this one is arch/um/os-Linux/skas/process.c.
  */
 
 #include <sys/prctl.h>

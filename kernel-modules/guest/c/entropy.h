@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * entropy_seed=N on the command line replaces the host's entropy by a stream that N determines (SplitMix64: Steele,
- * Lea, Flood 2014), so that a run in virtual time can be repeated. Such a guest has no secrets.
- * arch/um/os-Linux/util.c includes this file.
+ * With entropy_seed=N on the command line, a stream that N determines replaces the host's entropy.
+ * So a run in virtual time can be repeated. The stream is SplitMix64 (Steele, Lea, Flood 2014).
+ * Such a guest has no secrets. The file that includes this one is arch/um/os-Linux/util.c.
  */
 
 #include <hoplab/seed.h>

@@ -2,12 +2,13 @@
 /*
  * /dev/hoplab-host: a line to the host in virtual time, for programs outside that decide what happens next.
  *
- * A read takes what has come and waits for it in the host's own read(2): the kernel as a whole stands
- * still in that call, and virtual time with it, however long the other side takes. By a terminal of
- * the host's (con3=fd:...) time would go on to the next timer while the reader sleeps.
+ * A read takes what has come, and waits for it in the host's own read(2). The kernel as a whole
+ * stands still in that call, and virtual time with it, however long the other side takes. By a
+ * terminal of the host's (con3=fd:...) time would go on to the next timer while the reader sleeps.
  *
- * The other end is a socket that whoever starts the kernel gives it as HOST_DESCRIPTOR. Without one there
- * is no such file. That the other side has closed it, is read as the end of a file.
+ * The other end is a socket that the program which starts the kernel gives it as HOST_DESCRIPTOR.
+ * Without one there is no such file. When the other side has closed it, a read gives the end of a
+ * file.
  *
  * By HOPLAB_STAND_BY a program lets the host decide whether this guest goes on, or copies of it (copies.c).
  */

@@ -2,12 +2,13 @@
 /*
  * Block ack agreements of mac80211_hwsim as the host of the medium in this kernel (hwsim_medium.h).
  *
- * Where the medium makes block ack agreements by itself, it puts A-MPDUs together and reorders,
- * and mac80211 makes none. Otherwise a protected ADDBA request (WPA3), which the medium cannot read, would
- * bring mac80211's reorder buffer in between, which waits 100 ms for a frame that was given up. Where the
- * medium says so, mac80211 makes the agreements: it numbers the frames and reorders at the receiver, and hwsim
- * is the card that puts the A-MPDUs together. A status then tells of a whole A-MPDU, as a card's does. An
- * abandoned frame brings a request (BlockAckReq), which moves the receiver on.
+ * Where the medium makes block ack agreements by itself, it puts A-MPDUs together and reorders, and
+ * mac80211 makes none. Otherwise a protected ADDBA request (WPA3), which the medium cannot read,
+ * would bring mac80211's reorder buffer in between. That buffer waits 100 ms for a frame that was
+ * given up. Where the medium says so, mac80211 makes the agreements: it numbers the frames and
+ * reorders at the receiver. Then hwsim is the card that puts the A-MPDUs together. A status then
+ * tells of a whole A-MPDU, as a card's does. An abandoned frame brings a request (BlockAckReq),
+ * which moves the receiver on.
  */
 
 /* Ask for an agreement as minstrel does (ieee80211_aggr_check()). It asks no station without HT, as

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mac80211_hwsim as the host of the medium in this kernel. mac80211_hwsim.c (mac80211_hwsim_main.c in
- * kernels from 7.2 on) includes this file at its end, so it sees that file's statics.
+ * The driver hwsim as the host of the medium in this kernel. Its file mac80211_hwsim.c includes
+ * this one at its end, so this one sees its statics. From 7.2 on that file is
+ * mac80211_hwsim_main.c.
  *
- * While the medium is on, hwsim hands it each frame, and takes statuses and arrivals from it where softirqs
- * are off, without the limit of 128 that ieee80211_tx_status_irqsafe() has.
+ * While the medium is on, hwsim hands it each frame, and takes statuses and arrivals from it where
+ * softirqs are off. There the limit of 128 that ieee80211_tx_status_irqsafe() has does not hold.
  *
- * The rest is the tier "wifi", and acts where its hooks are (HWSIM_MEDIUM_WIFI), as the agreements of
- * hwsim_agreements.h do:
+ * The rest is the tier "wifi", and acts where its hooks are (HWSIM_MEDIUM_WIFI), as the agreements
+ * of hwsim_agreements.h do:
  *
- * Queues. The backlog of a radio stands in mac80211, as with a card, where 'medium_limit' says how many
- * frames of an access category the medium may have: FQ-CoDel, AQL and airtime fairness act there. The air time
- * of each frame is told to mac80211. No frame is freed that the medium still has.
+ * Queues. 'medium_limit' may say how many frames of an access category the medium may have. The
+ * backlog of a radio then stands in mac80211, as with a card, and FQ-CoDel, AQL and airtime
+ * fairness act there. Hwsim reports the air time of each frame to mac80211. No frame is freed that
+ * the medium still has.
  *
- * Channels. A radio is on the channel that mac80211 tunes it to, where the medium says so, and leaves no frame
- * behind on the channel that it came from: whoever goes to look for another access point has told its own one
- * before that it sleeps. A client contends as its access point's WMM element says.
+ * Channels. A radio is on the channel that mac80211 tunes it to, where the medium says so. It
+ * leaves no frame behind on the channel that it came from. For a station that goes to look for
+ * another access point has said before to its own one that it sleeps. A client contends as its
+ * access point's WMM element says.
  */
 
 #include <linux/version.h>
@@ -46,7 +49,7 @@ static void hwsim_medium_know(struct mac80211_hwsim_data *data)
 	if (data->channel)
 		hoplab_medium_tuned(medium->radio, data->channel->center_freq);
 	/* No ADDBA goes on the air, no frame waits in mac80211's reorder buffer, and statuses come for each
-	 * frame, so how long A-MPDUs were is left to minstrel's estimate.
+	 * frame. So how long A-MPDUs were is left to minstrel's estimate.
 	 */
 	if (medium->radio != HOPLAB_UNKNOWN_RADIO && hoplab_medium_agrees()) {
 		clear_bit(IEEE80211_HW_AMPDU_AGGREGATION, data->hw->flags);
@@ -137,8 +140,8 @@ void hwsim_medium_tx(struct ieee80211_hw *hw, struct ieee80211_sta *sta, struct 
 }
 
 /* Give the medium what it may have of a category. It takes one packet a time and asks mac80211
- * again whose turn it is, as a card does for each aggregate: air time that was told meanwhile, and
- * AQL's estimate of what is pending, count at the next packet already.
+ * again whose turn it is, as a card does for each aggregate. Air time that was reported meanwhile,
+ * and AQL's estimate of what is pending, count at the next packet already.
  */
 static void hwsim_medium_fill(struct ieee80211_hw *hw, u8 ac)
 {

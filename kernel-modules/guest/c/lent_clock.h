@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A process reads the clock without a system call: it has the clock's page while it runs, and each reading moves
- * time on as timer_read() does. Those that would meet an event are the kernel's. Half of all system calls of the
- * lab's Python only read the clock. arch/um/kernel/time.c includes this file.
+ * A process reads the clock without a system call. It has the clock's page while it runs, and each
+ * reading moves time on as timer_read() does. Those that would meet an event are the kernel's. Half
+ * of all system calls of the lab's Python only read the clock. The file that includes this one is
+ * arch/um/kernel/time.c.
  */
 
 #include <stub-data.h>

@@ -2,14 +2,14 @@
 /*
  * /dev/hoplab-medium: a radio channel inside the guest's kernel, in virtual time.
  *
- * Whoever opens the file writes a document, which starts the engine; reads what it says; and ends it
- * by writing "end" or closing the file; "crash" is for tests of what follows a defect. Any other write
- * asks the engine for a change, now. Nothing else of a run passes here: frames come from mac80211_hwsim
- * by hoplab_medium_send().
+ * A program that opens the file writes a document, which starts the engine, and reads what it says.
+ * It ends the engine by writing "end" or closing the file. "crash" is for tests of what follows a
+ * defect. Any other write asks the engine for a change, now. Nothing else of a run passes here:
+ * frames come from mac80211_hwsim by hoplab_medium_send().
  *
- * Time. The engine's deadlines are events of time travel itself, at its nanoseconds: no timer of the
- * kernel's, which knows 256 ns and at least 500 ns ahead, stands between. A frame that comes at a
- * deadline's instant comes after it, since the engine is brought to that instant first.
+ * Time. The engine's deadlines are events of time travel itself, at its nanoseconds. No timer of
+ * the kernel's stands between: it would know 256 ns, and at least 500 ns ahead. A frame that comes
+ * at a deadline's instant comes after it, since the engine is brought to that instant first.
  *
  * Order. The engine's decisions are collected while it works and handed over by a tasklet, in their
  * order. What a host sends because of one is the engine's next input, never a call from within it.

@@ -2,12 +2,12 @@
 /*
  * /dev/hoplab-resident: a daemon's own code, run within one system call of its process.
  *
- * A guest's process is a process of the host, so each of its system calls costs two switches between
- * programs. The DSR daemon (Rust, daemons/dsr) is linked into this kernel too. Its process writes its
- * document here, and the write returns when the daemon has ended. Until then the daemon has the process's
- * descriptors, namespaces and rights, and what it asks of Linux are the same system calls in the same order,
- * as calls of functions. Each is followed by what follows a process's: so virtual time, and the order in which
- * processes run, are those of a daemon in its own memory.
+ * A guest's process is a process of the host, so each of its system calls costs two switches
+ * between programs. The DSR daemon (Rust, daemons/dsr) is linked into this kernel too. Its process
+ * writes its document here, and the write returns when the daemon has ended. Until then the daemon
+ * has the process's descriptors, namespaces and rights. What it asks of Linux are the same system
+ * calls in the same order, as calls of functions. Each is followed by what follows a process's. So
+ * virtual time, and the order in which processes run, are as for a daemon in its own memory.
  *
  * The link leads what Rust's library takes from the C library to the functions at the end of this file
  * (scripts/daemons). What such a call points at is in this kernel's memory, not in the process's, which
@@ -126,7 +126,7 @@ void hoplab_resident_died(const u8 *text, u32 length)
 	panic("%s: %.*s", current->comm, (int)length, (const char *)text);
 }
 
-/* Its rights are those of the process, so whoever starts daemons may start them here. */
+/* Its rights are those of the process, so a process that may start daemons may start them here. */
 static int resident_open(struct inode *inode, struct file *file)
 {
 	return time_travel_mode == TT_MODE_INFCPU ? stream_open(inode, file) : -EOPNOTSUPP;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A fault costs some 20 us, of which the page itself is the least: the host stops the process, wakes this one, and
- * the other way round. So a write to private memory brings the pages behind it too, as do_fault_around() does for
- * reads of files. arch/um/kernel/trap.c includes this file.
+ * A fault costs some 20 us, of which the page itself is the least. The host stops the process,
+ * wakes this one, and the other way round. So a write to private memory brings the pages behind it
+ * too, as do_fault_around() does for reads of files. The file that includes this one is
+ * arch/um/kernel/trap.c.
  */
 
 #define PREFAULTED_PAGES 16
