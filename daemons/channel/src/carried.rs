@@ -157,8 +157,8 @@ fn of_ipv6(packet: &[u8]) -> Option<Carried> {
     }))
 }
 
-/// The number of what is behind IPv6's extension headers, and its octets; none of a packet that
-/// ends before, or that is a fragment other than the first.
+/// The number of what is behind IPv6's extension headers, and its octets. These are none if the
+/// packet ends before, or is a fragment other than the first.
 fn behind_extensions(first: u8, content: &[u8]) -> (u8, Option<&[u8]>) {
     let (mut number, mut rest) = (first, content);
     for _ in 0..MOST_EXTENSIONS {

@@ -140,7 +140,7 @@ pub struct Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// Whether hosts shall make no block ack agreements.
+    /// Whether hosts must make no block ack agreements.
     pub fn agrees(&self) -> bool {
         self.agrees
     }
@@ -328,8 +328,8 @@ impl<T> Channel<T> {
         self.medium.contend_by(radio, category, params);
     }
 
-    /// A host's packets go by way of this access point from now on, or of none: what its radio still
-    /// acknowledges of another one's, it does not take.
+    /// From now on a host's packets go by way of this access point, or of none. The host takes no
+    /// frame of another access point, even if its radio acknowledges it.
     pub fn associated(&mut self, radio: RadioId, point: Option<[u8; 6]>) {
         self.recorder.associated(radio, point);
     }
@@ -394,8 +394,8 @@ impl<T> Channel<T> {
             numbered: (sent.window > 0).then_some(numbered).flatten(),
         };
         let waits = Pending {
-            // The octets are the host's, which has them only until this returns: mac80211 may drop
-            // its frame before the last delivery, and netlink's buffer is used again.
+            // The octets are the host's, which has them only until this returns. For mac80211 may
+            // drop its frame before the last delivery, and netlink's buffer is used again.
             frame: self.recorder.hold(sent.bytes, header),
             ticket: sent.ticket,
         };
@@ -417,9 +417,9 @@ impl<T> Channel<T> {
             airtime: Duration::ZERO,
             agreement: Agreement::default(),
         };
-        // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it. Here
-        // all stations have once heard all others, far ones included, before time 0: a minute later
-        // these frames, tried over and over, would fill the channel for seconds.
+        // Linux deauthenticates every IBSS station that was silent for 60 s when it forgets it.
+        // Here all stations have once heard all others, far ones included, before time 0. A minute
+        // later these frames, tried over and over, would fill the channel for seconds.
         if sent.header.is_some_and(|header| header.leaves_ibss) {
             self.traffic.deauthentications += 1;
             hosts.status(&sent.ticket, &once(true));

@@ -40,8 +40,8 @@ pub struct Config {
     pub rts_threshold: usize,
     /// The rate of data frames where the kernel's rate control does not know it.
     pub data_rate: Option<DataRate>,
-    /// Whether radios go from one access point to another, and to its channel: they are where their
-    /// hosts tune them to, and table `handovers` is written.
+    /// Whether radios go from one access point to another, and to its channel. They are then where
+    /// their hosts tune them to, and table `handovers` is written.
     pub roams: bool,
     /// Where a socket takes changes; none for nowhere.
     pub control: Option<PathBuf>,

@@ -27,8 +27,8 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// From now on packets of `station` go by way of this access point, or of none: it takes no
-    /// frame of another, although its radio acknowledges it.
+    /// From now on packets of `station` go by way of this access point, or of none. The station
+    /// takes no frame of another access point, even if its radio acknowledges it.
     pub fn associated(&mut self, station: Mac, point: Option<Mac>) {
         match point {
             Some(point) => self.points.insert(station, point),
@@ -36,8 +36,8 @@ impl Handovers {
         };
     }
 
-    /// A packet between a station and an access point has been acknowledged `at` this time: whether
-    /// it is the station's first by way of that one.
+    /// A packet between a station and an access point has been acknowledged `at` this time. Returns
+    /// the handover if it is the station's first by way of that access point.
     pub fn acknowledged(&mut self, (station, new): (Mac, Mac), at: Instant) -> Option<Handover> {
         if self.points.get(&station) != Some(&new) {
             return None;
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(at(&mut handovers, &data(TO_STATION, 0x0800, 1), 3), None);
         handovers.associated(mac(STATION), Some(mac(2)));
         assert_eq!(at(&mut handovers, &data(TO_STATION, 0x0800, 1), 4), None);
-        // Keys are agreed upon, and the station says that it does not sleep: no packets of a user's.
+        // Keys are agreed on, and the station says that it does not sleep: no packets of a user's.
         assert_eq!(at(&mut handovers, &data(TO_STATION, 0x888e, 2), 5), None);
         let mut null = data(TO_POINT, 0x0800, 2);
         null[0] = 0x48;

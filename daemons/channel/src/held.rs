@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::carried::Carried;
 use crate::dot11::Header;
 
-/// A host's frame for as long as a host or a record may ask for it: its octets stand here alone, and
-/// what they say was read when it came.
+/// A host's frame for as long as a host or a record may ask for it. Its octets stand here alone,
+/// and what they say was read when it came.
 pub struct Held {
     /// Shared with the capture, which has a frame longer than its host.
     pub bytes: Arc<[u8]>,

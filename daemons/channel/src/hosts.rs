@@ -78,7 +78,7 @@ pub trait Hosts {
     /// Let the hosts have what was decided, as far as it pays; all of it with `all`.
     fn flush(&mut self, all: bool) -> Result<(), Self::Error>;
 
-    /// A message to whoever follows the medium.
+    /// A message to all who follow the medium.
     fn say(&mut self, text: &str);
 
     fn troubles(&self) -> Troubles;

@@ -94,8 +94,8 @@ pub fn attempts(entries: &[RateEntry], frequency_mhz: u32) -> Vec<Attempts> {
     rates.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The index that a receiver's kernel learns for a frame at this rate. hwsim takes nothing but its
-/// own table: an HT or VHT frame came at its non-HT reference rate.
+/// The index that a receiver's kernel learns for a frame at this rate. The table of hwsim is all
+/// that it takes, so an HT or VHT frame came at its non-HT reference rate.
 pub fn received_index(rate: Rate, frequency_mhz: u32) -> u32 {
     let like = rate.reference();
     let index = RATES.iter().position(|rate| *rate == like);
@@ -136,7 +136,8 @@ mod tests {
     use super::*;
 
     /// Numbers of the kernel's `mac80211_hwsim.h`: MCS 8, 40 MHz 32, short guard interval 128, VHT
-    /// 256, 80 MHz 512, 160 MHz 1024; VHT's index has the streams less one above its four bits.
+    /// 256, 80 MHz 512, 160 MHz 1024. The index of VHT has the streams less one above its four
+    /// bits.
     #[test]
     fn rates_are_read_by_index_and_flags() {
         let found = |index, flags, frequency_mhz| {

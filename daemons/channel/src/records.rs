@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Records as JSON lines: `nodes.jsonl` and `link_samples.jsonl` at every interval, when all that was
-//! written so far reaches the disk; `radios.jsonl`, `links.jsonl` and `signals.jsonl` of the whole
-//! run; on request `frames.jsonl` and a capture of the air; `handovers.jsonl` where stations roam;
-//! what the daemon has to say of itself in `medium.json`.
+//! Records as JSON lines. At every interval there are rows of `nodes.jsonl` and
+//! `link_samples.jsonl`, and all that was written so far reaches the disk. The files
+//! `radios.jsonl`, `links.jsonl` and `signals.jsonl` are of the whole run. On request there are
+//! `frames.jsonl` and a capture of the air, and `handovers.jsonl` where stations roam. What the
+//! daemon has to say of itself is in `medium.json`.
 //!
 //! A run that has a duration ends in all of them exactly then, however long the daemon lives on.
 
@@ -51,7 +52,7 @@ pub struct Recorder {
     interval: Duration,
     next: Instant,
     epoch: Instant,
-    /// When the run ends; none if the daemon is not told.
+    /// When the run ends; none if the daemon does not know.
     end: Option<Instant>,
     /// Up to when rows were written.
     reached: Instant,
@@ -272,7 +273,7 @@ impl Recorder {
                         None => return Ok(()),
                     }
                 }
-                // The host was told long ago: it took the frame back when its radio went off.
+                // The host has known for long: it took the frame back when its radio went off.
                 _ => return Ok(()),
             };
             let captured = Captured {

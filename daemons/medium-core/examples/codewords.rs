@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How often a codeword of LDPC (IEEE 802.11-2020 19.3.11.7, annex F: of 1944 bits) is lost in white
-//! Gaussian noise, for each MCS of HE: the table of `src/ldpc/errors.rs`.
+//! How often a codeword of LDPC is lost in white Gaussian noise, for each MCS of HE. That is the
+//! table of `src/ldpc/errors.rs`. Codewords have 1944 bits (IEEE 802.11-2020 19.3.11.7, annex F).
 //!
 //! `cargo run --release --example codewords` prints it. What is simulated: Gray-coded square QAM
 //! (27.3.12.9), soft bits by the nearest points (max-log), belief propagation with at most 12 iterations.
@@ -117,8 +117,8 @@ impl Phi {
     }
 }
 
-/// Whether a codeword of zeros is found from these soft bits, positive for a zero: all checks tell
-/// their bits at once what the others say, and again.
+/// Whether a codeword of zeros is found from these soft bits, positive for a zero. All checks
+/// report to their bits at once what the others say, and again.
 fn decodes(rows: &[Row], heard: &[f32], messages: &mut [f32], phi: &Phi) -> bool {
     messages.fill(0.0);
     let mut soft = heard.to_vec();

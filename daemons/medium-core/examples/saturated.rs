@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Saturated stations about one receiver, as Bianchi (2000) has them: a line of JSON for each number
-//! of stations, without and with RTS, for programs to read.
+//! Saturated stations about one receiver, as Bianchi (2000) has them, without and with RTS. The
+//! output is a line of JSON for each number of stations, for programs to read.
 //!
 //! `cargo run --release -p hoplab-medium-core --example saturated [SECONDS [SEED]]`
 

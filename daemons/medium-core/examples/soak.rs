@@ -88,7 +88,7 @@ impl Load {
     }
 }
 
-/// Between a place of its own and the opposite one for ever, so that links come and go.
+/// Between a place of its own and the opposite one forever, so that links come and go.
 fn stations() -> Vec<Station> {
     let mut random = Stream::new(1, "soak");
     let one = |i: usize| {

@@ -66,8 +66,8 @@ pub struct Aggregation {
     pub by_hosts: bool,
 }
 
-/// Access by categories, and what goes with it: answers at the fastest mandatory rate that is no
-/// faster than what they answer (10.6.6.5), and carrier sense by the sum of signals.
+/// Access by categories, and what goes with it. Answers go at the fastest mandatory rate that is no
+/// faster than what they answer (10.6.6.5), and carrier sense goes by the sum of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bit error rates over the signal to interference and noise ratio, in white Gaussian noise.
 //!
-//! The formulas, and so the numbers, are those with which ns-3's error models are validated (Pei,
-//! Henderson 2010, "Validation of OFDM error rate model in ns-3" and "Validation of ns-3 802.11b
-//! PHY model"). `sinr` is the ratio of powers in the channel's bandwidth.
+//! The formulas, and so the numbers, are those with which ns-3's error models are validated. Pei
+//! and Henderson (2010) did so in "Validation of OFDM error rate model in ns-3" and "Validation of
+//! ns-3 802.11b PHY model". `sinr` is the ratio of powers in the channel's bandwidth.
 //!
 //! Several streams do not disturb each other. The sending antennas share the power, and all
 //! receiving antennas collect each stream. Both effects cancel: each stream has the ratio of a
@@ -72,8 +72,8 @@ fn dqpsk(x: f64) -> f64 {
     (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2) / libm::sqrt(x) * libm::exp(-(2.0 - SQRT_2) * x)
 }
 
-/// Symbol error rate of 16 biorthogonal signals in noise; `e` is half the symbol's Es/N0 that
-/// Proakis (Digital Communications, 4th ed., 5.2-34) has, with sqrt(2 Es/N0) = 2 sqrt(e).
+/// Symbol error rate of 16 biorthogonal signals in noise. `e` is half the symbol's Es/N0 of Proakis
+/// (Digital Communications, 4th ed., 5.2-34), with sqrt(2 Es/N0) = 2 sqrt(e).
 fn biorthogonal(e: f64) -> f64 {
     const STEPS: usize = 200;
     let start = -libm::sqrt(2.0 * e);
@@ -106,8 +106,8 @@ fn uncoded(points: u32, sinr: f64) -> f64 {
     }
 }
 
-/// Union bound on hard-decision Viterbi decoding of the (133, 171) code: weight spectra of rate
-/// 1/2 (Frenger, Orten, Ottosson 1999), of 2/3, 3/4 and 5/6 (Haccoun, Begin 1989).
+/// Union bound on hard-decision Viterbi decoding of the (133, 171) code. The weight spectra of rate
+/// 1/2 are of Frenger, Orten, Ottosson 1999, those of 2/3, 3/4 and 5/6 of Haccoun, Begin 1989.
 fn decoded(p: f64, code: Code) -> f64 {
     // Data bits of a puncturing period, free distance, step to the next distance, and bit errors at
     // each distance. The code of rate 1/2 has even distances only.
@@ -279,7 +279,8 @@ mod tests {
             core::array::from_fn(|mcs| half_db(Rate::vht(mcs as u8, 2, Width::Mhz80, false)));
         assert!(needs.is_sorted(), "{needs:?}");
         // At equal power the squared distance of 256-QAM's points is 21/85 of 64-QAM's, 6.07 dB
-        // less; a little less of it counts, as a wrong point has a smaller part of its bits wrong.
+        // less. A little less than that counts, as a wrong point has a smaller part of its bits
+        // wrong.
         let more = needs[8] - needs[6];
         assert!((5.7..6.07).contains(&more), "{needs:?}");
     }

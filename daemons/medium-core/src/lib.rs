@@ -3,8 +3,8 @@
 //!
 //! A pure state machine: no clock, no sockets, no threads; the contract stands on [`Medium`]. Times
 //! count from the driver's origin. Events at one instant are handled in the order (time, kind,
-//! radio, sequence), so a replay is exact, and functions of real numbers are libm's, so that it is
-//! on any machine.
+//! radio, sequence), so a replay is exact. Functions of real numbers are libm's, so it is exact on
+//! any machine.
 //!
 //! Calls go to modules further up in this table, or stay in one line:
 //!

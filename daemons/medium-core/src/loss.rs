@@ -199,8 +199,8 @@ impl Losses {
         }
     }
 
-    /// Whether a rule takes a frame of this step, and count among its sender's data frames, on its
-    /// way to the radio or, `acknowledged`, to its host.
+    /// Whether a rule takes a frame of this step, on its way to the radio or, `acknowledged`, to
+    /// its host. Counts it among its sender's data frames.
     pub fn take(
         &mut self,
         link: LinkId,

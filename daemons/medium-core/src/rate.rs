@@ -47,8 +47,8 @@ impl Width {
         }
     }
 
-    /// Those of HE, whose subcarriers are four times as close (IEEE 802.11ax-2021 table 27-15: of
-    /// the resource units of 242, 484, 996 and twice 996 tones).
+    /// Those of HE, whose subcarriers are four times as close. They are of the resource units of
+    /// 242, 484, 996 and twice 996 tones (IEEE 802.11ax-2021 table 27-15).
     fn he_data_tones(self) -> u32 {
         match self {
             Self::Mhz20 => 234,

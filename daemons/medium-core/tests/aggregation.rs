@@ -130,9 +130,10 @@ impl Formula {
             let symbol_us = 12.8 + guard.lasts().as_nanos() as f64 / 1000.0;
             let a_symbol = (self.rate.mbps() * symbol_us).round();
             let symbols = ((16.0 + 8.0 * octets as f64) / a_symbol).ceil();
-            // One of these frames fills its only symbol of 13,066 data bits, 15,680 coded. They are 9
-            // codewords of 1944, of which 1514 bits are shortened and 302 punctured: more than a tenth
-            // of the 2916 check bits, and 1514 < 1.2 x 302 x 5. So a further symbol is sent (19.3.11.7.5).
+            // One of these frames fills its only symbol of 13,066 data bits, 15,680 coded. They are
+            // 9 codewords of 1944, with 1514 bits shortened and 302 punctured. The 302 are more
+            // than a tenth of the 2916 check bits, and 1514 < 1.2 x 302 x 5. So a further symbol is
+            // sent (19.3.11.7.5).
             let further = f64::from(u8::from(a_symbol == 13_066.0 && octets == 1542));
             return self.preamble_us + symbol_us * (symbols + further);
         }
@@ -318,8 +319,8 @@ fn one_sender_without_aggregation_waits_aifs() {
     }
 }
 
-/// A simulation of the window alone: every frame of an A-MPDU is lost by itself, what is missing
-/// goes again first, and the window ends 64 after the first one missing.
+/// A simulation of the window alone. Every frame of an A-MPDU is lost by itself, and what is
+/// missing goes again first. The window ends 64 after the first one missing.
 fn window_alone(loss: f64, formula: &Formula, payload: usize) -> f64 {
     const EXCHANGES: usize = 40_000;
     let frame = payload + OVERHEAD;

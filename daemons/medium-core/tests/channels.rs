@@ -14,7 +14,7 @@ const OTHER: Mhz = Mhz(2462);
 /// Of a broadcast at 1 Mbit/s, which lasts 12.6 ms.
 const BYTES: usize = 1536;
 
-/// How often the second radio hears the first, which broadcasts at 0, 20 and 40 ms: the second one
+/// How often the second radio hears the first, which broadcasts at 0, 20 and 40 ms. The second one
 /// is placed on channels at these times.
 fn heard(places: &[(u64, Mhz)]) -> usize {
     let stations = vec![at("a", 0.0), at("b", 100.0)];
@@ -114,8 +114,8 @@ fn aired(radios: &[(f64, Mhz)], sent: &[(u64, usize)]) -> (Vec<Aired>, Vec<usize
 
 #[test]
 fn a_near_sender_on_the_next_channel_spoils_a_weak_frame() {
-    // The receiver hears its sender with -60.5 dBm, and of a radio 20 m away -33.2 dBm: -59.3 from
-    // the next channel, -73.4 from the one after. Capture needs 10 dB.
+    // The receiver hears its sender with -60.5 dBm, and a radio 20 m away with -33.2 dBm. Of that
+    // it hears -59.3 dBm on the next channel, -73.4 on the one after. Capture needs 10 dB.
     let fates = |other, x_m| {
         let (aired, got) = aired(
             &[(0.0, CHANNEL), (200.0, CHANNEL), (x_m, other)],

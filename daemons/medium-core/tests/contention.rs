@@ -92,7 +92,7 @@ fn stations_without_qos_have_the_windows_of_dcf() {
 }
 
 /// A station whose voice and best effort never back off, with this limit or the kernel's table of
-/// rates: frames of voice that arrived, of best effort, and frames that were given up.
+/// rates. Returns frames of voice and of best effort that arrived, and frames that were given up.
 fn always_at_once(kernel_retries: bool) -> [u64; 3] {
     let params = Params {
         phy: at_5_ghz(OFDM),

@@ -83,8 +83,8 @@ fn every_frame_backs_off_first() {
     assert!((mean - 15.5).abs() < 5.0 * 9.23 / 20.0, "{mean}");
 }
 
-/// A receiver at 0 m hears a frame from 400 m, sensed and too weak to decode, and during it one from
-/// 200 m on the other side, 12 dB stronger: ns-2's is busy with the first.
+/// A receiver at 0 m hears a frame from 400 m, sensed and too weak to decode. During it comes one
+/// from 200 m on the other side, 12 dB stronger. The receiver of ns-2 is busy with the first.
 #[test]
 fn a_radio_locks_on_the_first_frame_that_it_senses() {
     let stations = || vec![at("r", 0.0), at("weak", 400.0), at("strong", -200.0)];
@@ -120,8 +120,8 @@ fn a_frame_with_errors_reserves_the_medium_for_eifs() {
     }
 }
 
-/// Of a frame 12 dB stronger that comes later neither survives by the standard's receiver that
-/// does not change over; a weaker later one leaves the first alone in both.
+/// If a frame 12 dB stronger comes later, the standard's receiver that does not change over gets
+/// neither. A weaker later one leaves the first alone in both.
 #[test]
 fn the_first_frame_survives_what_is_ten_decibels_weaker() {
     let stations = || vec![at("r", 0.0), at("near", 200.0), at("far", -360.0)];
@@ -175,8 +175,8 @@ fn a_cts_waits_for_an_idle_medium() {
     assert!(met[0] > 3 && met[1] > 3, "{met:?}");
 }
 
-/// s has its CTS, but x, which comes within 500 m of it when the RTS is over, has begun to send
-/// meanwhile: by `sendDATA`'s `is_idle` the exchange starts over with a doubled window; the standard
+/// s has its CTS, but x has begun to send meanwhile. It comes within 500 m of s when the RTS is
+/// over. By `sendDATA`'s `is_idle` the exchange starts over with a doubled window. The standard
 /// sends a SIFS later.
 #[test]
 fn data_after_a_cts_waits_for_an_idle_medium() {
@@ -220,7 +220,7 @@ fn data_after_a_cts_waits_for_an_idle_medium() {
     }
 }
 
-/// The chain of the README in the engine alone: with ns-2's rules a saturated sender of 1 Mbit/s
+/// The chain of the README in the engine alone. With ns-2's rules a saturated sender of 1 Mbit/s
 /// needs DIFS + 15.5 slots + the exchange, as by the standard.
 #[test]
 fn one_saturated_sender_is_as_fast_by_both() {

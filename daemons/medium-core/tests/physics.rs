@@ -358,7 +358,7 @@ fn losses_hit_the_configured_figure() {
         (found - 0.85 / 12.0).abs() < bound(0.85 / 12.0, n),
         "burst {found}"
     );
-    // Stationary probability of the bad state: 0.02 / (0.02 + 0.1) = 1/6; runs of 10 in the mean
+    // Stationary probability of the bad state: 0.02 / (0.02 + 0.1) = 1/6. Runs of 10 in the mean
     // widen the bound by (1 + r) / (1 - r), r = 1 - 0.12 (Fisz 1963).
     let elliott = LossModel::GilbertElliott {
         to_bad: 0.02,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Seeded runs whose every decision is hashed: a change of the engine that moves one of them is
-//! either a mistake or changes every result that users have kept.
+//! Seeded runs whose every decision is hashed. A change of the engine that moves one of them is a
+//! mistake, or it changes every result that users have kept.
 
 use hoplab_medium_core::{
     Attempts, Class, Cost, Dbm, Duration, Energy, Fading, Frame, Instant, LossModel, LossRule,
@@ -37,8 +37,8 @@ fn digest(params: Params, moving: bool) -> String {
     short(hash)
 }
 
-/// Digest of everything that the engine tells: what was on the air, its power and its fate, and
-/// all counters of radios and links at the end.
+/// Digest of everything that the engine reports. It has what was on the air, its power and its
+/// fate, and all counters of radios and links at the end.
 fn full_digest(params: Params, moving: bool) -> String {
     let params = Params {
         trace: true,

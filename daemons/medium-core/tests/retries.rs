@@ -9,8 +9,8 @@ use hoplab_medium_core::{
     To,
 };
 
-/// What goes on the air for a frame whose receiver does not hear it, as minstrel has its rate
-/// table below the RTS threshold: three plain tries, then four that ask for RTS.
+/// What goes on the air for a frame whose receiver does not hear it. It has the tries that
+/// minstrel's rate table has below the RTS threshold: three plain ones, then four that ask for RTS.
 fn tried(kernel_retries: bool) -> (usize, usize, [u32; 4]) {
     let params = Params {
         kernel_retries,
@@ -52,8 +52,8 @@ fn by_the_standard_the_first_entry_says_whether_rts_protects() {
     assert_eq!(tried(false), (7, 0, [3, 4, 0, 0]));
 }
 
-/// What goes on the air for a frame whose data are all lost, and every other CTS: kinds with the
-/// number of the try.
+/// What goes on the air for a frame whose data are all lost, and every other CTS with them. Returns
+/// kinds with the number of the try.
 fn tried_with_every_other_cts(edca: Option<Edca>) -> (Vec<(AirKind, u32)>, Option<Outcome>) {
     let params = Params {
         retry_short: 2,

@@ -41,7 +41,7 @@ enum Sender {
     Sending(f64, bool),
 }
 
-/// Two saturated senders that hear their common receiver but not each other: each counts its slots
+/// Two saturated senders that hear their common receiver but not each other. Each counts its slots
 /// through the other's frame, and stops only for what the receiver sends. What overlaps is lost.
 /// Returns frames per second.
 fn hidden_model(rts: bool, seconds: f64) -> f64 {
@@ -149,8 +149,8 @@ fn exposed_terminals_take_turns() {
     );
 }
 
-/// Fates of two frames that overlap at a receiver at 0 m, sent from `first_m` and, `later_us` after
-/// it began, from `second_m` on the other side.
+/// Fates of two frames that overlap at a receiver at 0 m. One comes from `first_m`, and, `later_us`
+/// after it began, the other from `second_m` on the other side.
 fn overlap(params: Params, first_m: f64, second_m: f64, later_us: u64) -> [Fate; 2] {
     let stations = vec![at("r", 0.0), at("a", first_m), at("b", -second_m)];
     let params = Params {
@@ -227,7 +227,7 @@ fn interference_adds_up() {
     let params = |rules| Params {
         rules,
         trace: true,
-        // Nobody defers; whoever has a frame sends it.
+        // Nobody defers: a radio that has a frame sends it.
         cs_threshold_dbm: Dbm(-70.0),
         rx_threshold_dbm: Dbm(-69.0),
         ..Params::default()

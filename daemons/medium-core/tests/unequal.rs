@@ -212,10 +212,10 @@ fn collided(count: usize) -> (f64, Medium) {
     (lost as f64 / frames as f64, medium)
 }
 
-/// Without acknowledgements no station learns of a collision: the window stays at W = CWmin + 1
-/// (Bianchi 2000 with m = 0: tau = 2 / (W + 1), p = 1 - (1 - tau)^(n - 1)). One frame in W draws 0 and
-/// follows its station's last one in a slot that nobody else counts (Tinnirello, Bianchi, Xiao
-/// 2010); the others draw 1 to W - 1, so that tau = 2 / W in the slots that all count.
+/// Without acknowledgements no station learns of a collision. So the window W stays at 1 + CWmin
+/// (Bianchi 2000 with m = 0: tau = 2 / (W + 1), p = 1 - (1 - tau)^(n - 1)). One frame in W draws 0.
+/// It follows its station's last one in a slot that nobody else counts (Tinnirello, Bianchi, Xiao
+/// 2010). The others draw 1 to W - 1, so that tau = 2 / W in the slots that all count.
 #[test]
 fn collisions_that_nobody_detects_are_as_frequent_as_bianchi_says() {
     for count in [2, 5, 10] {
@@ -232,7 +232,7 @@ fn collisions_that_nobody_detects_are_as_frequent_as_bianchi_says() {
             assert_eq!((counters.retries, counters.retry_limit), (0, 0));
             assert_eq!(counters.airtime[AirKind::Ack as usize], Duration::ZERO);
         }
-        // Every sender was told of success all the same.
+        // Every sender got a success all the same.
         let audit = medium.audit();
         assert_eq!(audit.finished(), audit.sent);
     }

@@ -112,8 +112,8 @@ pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *
     with((), |engine| engine.associated(Instant(now), radio, point));
 }
 
-/// From `now` in ns on, a radio contends like this in the category of this number; that of voice is
-/// 0. The radio is below 0 if the document does not name it.
+/// From `now` in ns on, a radio contends like this in the category of this number, 0 for voice. The
+/// radio is below 0 if the document does not name it.
 ///
 /// # Safety
 /// `contention` is one.

@@ -43,12 +43,12 @@ pub struct Row {
 
 /// A flow's receiver of UDP.
 ///
-/// The driver calls [`handle_datagram`](Receiver::handle_datagram) with each datagram and the date at
-/// which it came, in order, and [`handle_time`](Receiver::handle_time) when some time after
+/// The driver calls [`handle_datagram`](Receiver::handle_datagram) with each datagram and the date
+/// at which it came, in order. It calls [`handle_time`](Receiver::handle_time) when some time after
 /// [`next_deadline`](Receiver::next_deadline) none has come. Either may make rows due, which
-/// [`poll_row`](Receiver::poll_row) returns. A row has all that came by its time, however late it is
-/// asked for. At the end the driver calls [`finish`](Receiver::finish), and takes the last rows. All
-/// times are dates of one clock, the sender's too.
+/// [`poll_row`](Receiver::poll_row) returns. A row has all that came by its time, however late it
+/// is asked for. At the end the driver calls [`finish`](Receiver::finish), and takes the last rows.
+/// All times are dates of one clock, the sender's too.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     grid: Grid,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How often LDPC's codewords are lost in white Gaussian noise. The table comes from a simulation of
-//! the code itself (`examples/codewords.rs`), since no formula gives it: codewords of 1944 bits, of
-//! which a frame that is longer has most, and belief propagation with 12 iterations.
+//! How often LDPC's codewords are lost in white Gaussian noise. The table comes from a simulation
+//! of the code itself (`examples/codewords.rs`), since no formula gives it. Codewords have 1944
+//! bits, as most of a longer frame's have, and belief propagation has 12 iterations.
 //!
 //! Frames of a few hundred octets have shorter codewords, which need some tenths of a dB more; that is
 //! not modelled.
@@ -12,8 +12,8 @@ use crate::rate::Scheme;
 const WORD: f64 = 1944.0;
 const STEP_DB: f64 = 0.25;
 
-/// Of each MCS the ratio in dB at the first entry, and the share of codewords that is lost there and at
-/// each further quarter of a dB.
+/// For each MCS the ratio in dB at the first entry. After it comes the share of codewords that is
+/// lost there and at each further quarter of a dB.
 const LOST: [(f64, &[f64]); 12] = [
     // MCS 0
     (
@@ -107,8 +107,8 @@ pub(crate) fn bit_error_rate(scheme: Scheme, sinr: f64) -> f64 {
     -libm::expm1(libm::log1p(-lost(scheme.mcs, 10.0 * libm::log10(sinr))) / bits)
 }
 
-/// Share of codewords that is lost: between entries and beyond the last as straight lines of its
-/// logarithm, and before the first one all within a step.
+/// Share of codewords that is lost. Between entries and beyond the last it follows straight lines
+/// of its logarithm. Before the first one it reaches all within a step.
 fn lost(mcs: u8, db: f64) -> f64 {
     let (first, shares) = LOST[usize::from(mcs)];
     let place = (db - first) / STEP_DB;
@@ -128,8 +128,9 @@ mod tests {
     use super::*;
     use crate::{Guard, Rate, Width};
 
-    /// Ratio in dB at which half of the frames of 1458 octets come through, of MCS 0 to 11: read off
-    /// the tables of ns-3.37's TableBasedErrorRateModel, which are of link simulations by others.
+    /// Ratio in dB at which half of the frames of 1458 octets come through, of MCS 0 to 11. It is
+    /// read off the tables of ns-3.37's TableBasedErrorRateModel, which are of link simulations by
+    /// others.
     const NS3_DB: [f64; 12] = [
         -0.94, 2.07, 4.57, 7.55, 10.61, 14.78, 16.15, 17.65, 21.29, 23.09, 26.38, 28.43,
     ];

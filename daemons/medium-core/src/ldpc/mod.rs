@@ -44,8 +44,8 @@ pub(crate) fn symbols(bits: u64, scheme: Scheme) -> u64 {
     symbols + u64::from(parts == PARTS && needs_more(payload, available, scheme))
 }
 
-/// Whether so much of the codewords would have to be left out that a further part of a symbol is
-/// sent (19.3.11.7.5, steps b to d).
+/// Whether a further part of a symbol is sent, because too much of the codewords would be left out
+/// (19.3.11.7.5, steps b to d).
 fn needs_more(payload: u64, available: u64, scheme: Scheme) -> bool {
     let (numerator, denominator) = scheme.constellation().1.ratio();
     let (numerator, denominator) = (u64::from(numerator), u64::from(denominator));
@@ -84,8 +84,8 @@ mod tests {
     /// MCS 0 on 20 MHz: 117 data bits a symbol, 30 of them in each part but the last.
     #[test]
     fn a_frame_fills_whole_symbols() {
-        // A BPSK symbol's 117 bits make one codeword of 648, of which 207 are shortened; 207 of 234
-        // coded bits would be left out: far beyond three tenths of its check bits.
+        // A BPSK symbol's 117 bits make one codeword of 648, of which 207 are shortened. Of 234
+        // coded bits 207 would be left out, far beyond three tenths of its check bits.
         assert_eq!(of(117, 0, 1, Width::Mhz20), 2);
         // A part that is not the last has room after it.
         assert_eq!(of(90, 0, 1, Width::Mhz20), 1);

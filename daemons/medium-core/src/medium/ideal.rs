@@ -6,8 +6,8 @@ use crate::error_rate::bit_error_rate;
 use crate::{RadioId, Rate};
 
 impl Medium {
-    /// Of some rates the one at which most of frames of so many octets arrives a second, by the mean
-    /// power over the noise: without fading and interference. None of no rates.
+    /// Of some rates the one at which the most frames of so many octets arrive a second, by the
+    /// mean power over the noise. Fading and interference do not count. None of no rates.
     pub fn ideal_rate(
         &mut self,
         (from, to): (RadioId, RadioId),

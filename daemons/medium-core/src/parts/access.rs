@@ -179,7 +179,7 @@ impl Access {
             return;
         }
         // Only whole slots count: the slot in which the channel became busy is counted anew. EDCA
-        // has counted that slot at its beginning, hence one more.
+        // has counted that slot at its beginning, so one more.
         let first = u64::from(self.contention.counts_at_once && now >= self.origin);
         let elapsed = now.since(self.origin) / slot + first;
         self.slots = self.slots.saturating_sub(elapsed as u32);

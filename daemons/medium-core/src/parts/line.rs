@@ -84,8 +84,8 @@ pub struct AggregateLimits {
     pub spacing_bytes: usize,
 }
 
-/// Octets from the start of a subframe to that of the next: delimiter, frame, padding to whole words
-/// and to the spacing that the receiver needs (9.7.1, 10.12.3).
+/// Octets from the start of a subframe to that of the next: delimiter, frame and padding. It pads
+/// to whole words and to the spacing that the receiver needs (9.7.1, 10.12.3).
 fn subframe_bytes(bytes: usize, spacing_bytes: usize) -> usize {
     (DELIMITER_BYTES + bytes)
         .max(spacing_bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Carrier sense beyond the signals of the moment: since when the medium is idle, how long the NAV
-//! reserves it, and whether the last frame had errors. All access functions of a radio share it.
+//! Carrier sense beyond the signals of the moment. It is since when the medium is idle, how long
+//! the NAV reserves it, and whether the last frame had errors. All access functions of a radio
+//! share it.
 
 use hoplab_base::{Duration, Instant};
 

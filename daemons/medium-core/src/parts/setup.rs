@@ -5,8 +5,8 @@ use super::{AggregateLimits, Contention, Hearing, RetryLimits};
 use crate::timing::Timing;
 use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
 
-/// Octets of an A-MPDU: of HT with the largest exponent (table 9-185), of VHT (table 9-273), of HE as
-/// many as its PSDU (802.11ax-2021 table 27-53).
+/// Octets of an A-MPDU of HT with the largest exponent (table 9-185), and of VHT (table 9-273). One
+/// of HE has as many as its PSDU (802.11ax-2021 table 27-53).
 const HT_OCTETS: usize = 65_535;
 const VHT_OCTETS: usize = 1_048_575;
 const HE_OCTETS: usize = 6_500_631;

@@ -69,7 +69,7 @@ impl Radio {
         self.queue(frame, at, effects);
     }
 
-    /// A card that takes frames one by one takes the next into service if none is, and copies the
+    /// A card that takes frames one by one takes the next into service if none is. It copies the
     /// one after it into a free buffer, where that takes time. A card with queues finds none here.
     pub(super) fn refill(&mut self, at: Moment<'_>, effects: &mut Effects) {
         if !self.functions[ONLY].line.has_work() {

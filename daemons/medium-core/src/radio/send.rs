@@ -21,8 +21,8 @@ impl Radio {
         let rules = at.setup.params.rules;
         match rules.answer(&self.transceiver, &self.sense, response.step, at.now) {
             Turn::Goes => {
-                // The host gets the frame when its acknowledgement has ended, in the same instant
-                // in which the sender's host learns of it; its radio is busy until then.
+                // The host gets the frame when its acknowledgement has ended. That is the instant
+                // in which the sender's host learns of it. Its radio is busy until then.
                 self.host
                     .acknowledge(core::mem::take(&mut response.deliver));
                 return match response.step.answers() {

@@ -44,8 +44,8 @@ pub fn signal_begins(
         if decodable && reception.spoiled.is_none() {
             cause = Fate::CaptureLost;
         }
-        // Of frames that begin together the strongest is received, whatever their order here;
-        // later, only a receiver that restarts on a much stronger preamble changes over.
+        // Of frames that begin together the strongest is received, whatever their order here.
+        // Later, only a receiver that restarts on a much stronger preamble changes over.
         let settled = reception.began + hearing.settles;
         let together = arriving.begins <= settled && mw > reception.mw;
         let stronger = mw >= capture * (others_mw + noise_mw);

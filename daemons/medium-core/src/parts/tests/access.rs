@@ -212,8 +212,8 @@ fn what_was_forgotten_does_not_come() {
     assert_eq!(access.come(at, 1), Due::Later(None));
 }
 
-/// 10.23.2.4: a category counts at the end of its interframe space already, so a slot in which
-/// another begins to send is not lost for it.
+/// 10.23.2.4: a category counts at the end of its interframe space already. So it does not lose a
+/// slot in which another begins to send.
 #[test]
 fn a_category_counts_the_slot_in_which_the_medium_becomes_busy() {
     let setup = setup();
