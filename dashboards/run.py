@@ -48,7 +48,7 @@ STANDBY = 5
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 COLOURS = ("green", "yellow", "orange", "purple", "red")
 EVENTS = ["scenario", "medium", "elfn", "split"]
-"""DSR's are many; who wants them chooses them."""
+"""DSR's are many, so a user who wants them chooses them."""
 MOST_LINKS = 20
 RECENT_S = 5
 """Links that the map has: those that delivered something so long before."""

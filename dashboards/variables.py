@@ -17,7 +17,8 @@ NEWEST = "newest"
 OTHER = "newest other"
 START = "hoplab_run_start_s"
 SHOWN = "[1m${__range}]"
-"""The time shown and a minute before it: who looks at a second of a run has its rows too."""
+"""The time shown and a minute before it: a user who looks at one second of a run has its rows
+too."""
 AROUND = "[60d] offset -30d"
 """A month to either side of the time shown, which is the first run's."""
 FIRST = 1e12

@@ -43,7 +43,7 @@ class Limit:
     def broken(self, now_s: float) -> str | None:
         """Why the test is to end, or nothing; ``now_s`` is what living processes have used."""
         if self._last is not None:
-            # Who left the tree took along what it had used.
+            # A process that left the tree took along what it had used.
             self._used_s += max(0.0, now_s - self._last)
             self._window.append(self._used_s)
         self._last = now_s

@@ -2,8 +2,8 @@
 """Two fast stations and a slow one behind an access point: air time, throughput, latency.
 
 "Ending the Anomaly" (Høiland-Jørgensen et al., USENIX ATC 2017) again, with the code that its
-authors gave to the kernel. Queues are a FIFO, FQ-CoDel for each station, and airtime fairness as
-well.
+authors gave to the kernel. The queues are a FIFO, FQ-CoDel for each station, and that with airtime
+fairness on top.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def content(path: Path, limit: int = MAX_BYTES) -> bytes:
 
 
 def value(path: Path) -> Any:
-    """Return the JSON value in a file of a run; None if it is not there, or not whole."""
+    """Return the JSON value in a file of a run; None if it is missing, or not whole."""
     try:
         return json.loads(content(path))
     except (OSError, ValueError, RecursionError):

@@ -158,7 +158,7 @@ def test_reasons_are_of_commands() -> None:
 
 
 def checked(command: Command) -> None:
-    """Raises `AssertionError` where something that it names is not there."""
+    """Raises `AssertionError` where something that it names does not exist."""
     text = re.sub(r"^\w+=\$\(([^)]*)\) && ", "", shown.ASSIGNMENTS.sub("", command.text))
     words = [w.removeprefix(".venv/bin/") for w in shlex.split(text, comments=True)]
     program, arguments = words[0], words[1:]

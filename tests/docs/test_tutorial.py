@@ -71,7 +71,7 @@ def test_the_queue_in_the_middle_is_what_overflows(done: Path) -> None:
     assert max(full, key=lambda node: full[node]) in ("n1", "n2", "n3")
     assert sum(full.values()) > 10 * sum(given_up)
     assert not any(row["queue_full"] for row in hoplab.load(done / "runs/eight").rows("radios"))
-    # Who senses six others and not four is one station further on, and so is the queue.
+    # The station that senses six others and not four is one further on, and so is the queue.
     far = {row["node"]: row for row in hoplab.load(done / "runs/far").rows("radios")}
     assert max(far, key=lambda node: far[node]["queue_full"]) in ("n3", "n4")
     assert far["n2"]["queue_full"] < far["n3"]["queue_full"] > 10

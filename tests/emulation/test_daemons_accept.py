@@ -189,7 +189,7 @@ def test_the_medium_reads_the_document_of_whatever_is_accepted(
 def test_dsr_reads_the_document_of_whatever_is_accepted(
     tmp_path: Path, drawn: dict[str, Any]
 ) -> None:
-    """It comes as far as the interface, which is not there."""
+    """It comes as far as the interface, which does not exist."""
     given = {"interface": "nosuch0", "address": "10.0.0.1/24", "settings": drawn}
     path = documents.write(tmp_path / "dsr.json", DsrFile.model_validate(given).document())
     accepted, told = check("hoplab-dsr", str(path))
@@ -215,7 +215,7 @@ def test_a_router_reads_the_document_of_whatever_is_accepted(
 def test_split_reads_the_document_of_whatever_is_accepted(
     tmp_path: Path, drawn: dict[str, Any]
 ) -> None:
-    """It comes as far as its control socket, in a folder that is not there."""
+    """It comes as far as its control socket, in a folder that does not exist."""
     ends = {key: "10.0.0.9" for key in ("source", "destination") if key in drawn}
     given = {
         "address": "10.0.0.1",

@@ -52,8 +52,8 @@ def test_a_medium_that_is_stopped(tmp_path: Path, hoplab: Hoplab) -> None:
 
 
 def test_a_start_that_fails_half_way(tmp_path: Path, hoplab: Hoplab) -> None:
-    """One routing daemon of two is not there: the other is not forgotten, nothing is left,
-    and the cause is what is reported."""
+    """One routing daemon of two is missing. The other is not forgotten, nothing is left, and the
+    report names the cause."""
     done = on_host(
         hoplab,
         tmp_path,

@@ -54,7 +54,7 @@ def test_a_probe_that_a_stale_route_lost_is_followed_at_once(
         if x.kind == "D" and x.t_s > probes[0].t_s and x.sequence == probes[0].sequence
     )
     assert drop_s < probes[1].t_s < probes[0].t_s + PROBE_S / 2
-    # No others are hastened: who answers each probe so does not set their rate.
+    # No others are hastened: a station that answers each probe so does not set their rate.
     assert all(b.t_s - a.t_s >= PROBE_S for a, b in itertools.pairwise(probes[1:]))
     asked = [
         x["t_s"]

@@ -123,7 +123,7 @@ def tells_of_results(message: str, out: Path, word: str) -> bool:
 
 
 def test_further_signals_wait_for_the_results(tmp_path: Path) -> None:
-    """Who presses Ctrl-C again and again gets tables and report all the same, once."""
+    """A user who presses Ctrl-C again and again still gets tables and report, once."""
     process, out = start(tmp_path)
     wait_for_samples(process, out)
     while process.poll() is None:

@@ -141,8 +141,8 @@ def test_red_keeps_the_queue_short(tmp_path: Path, run_scenario: Run) -> None:
 
 
 def test_red_marks_with_ecn_instead_of_dropping(tmp_path: Path, run_scenario: Run) -> None:
-    """RFC 3168: the sender halves its window for a mark as for a drop. What finds the queue full,
-    in slow start, is dropped all the same."""
+    """RFC 3168: the sender halves its window for a mark as for a drop. A packet that finds the
+    queue full, in slow start, is still dropped."""
     red = BOTTLENECK.format(kind="red")
     dropping = run_scenario(red)["flows"]
     text = red.replace("packets = 50", "packets = 50\necn = true")

@@ -237,7 +237,7 @@ def test_a_short_connection_counts_where_it_can_be_only_one_programs(
     web.write_text(WEB + "[measure]\ninterval_s = 5\n")
     (flow,) = run(hoplab, web, "alone")["flows"]
     assert 100 < flow["delivered_bytes"] < 500
-    # Among several, nobody knows whose it was, and that is said.
+    # Among several, the message says that nobody knows whose it was.
     clients = CLIENT.format(name="one", page="page", start_s=1)
     web.write_text(NETWORK + PAIR.format(clients=clients) + "[measure]\ninterval_s = 5\n")
     told = run(hoplab, web, "among")
@@ -396,7 +396,7 @@ def test_a_program_that_computes_for_ever_is_named(tmp_path: Path, hoplab: Hopla
 def test_a_pipe_of_a_programs_in_the_runs_folder_delays_no_end(
     name: str, status: int, said: str, failure: Callable[[str], tuple[int, str]]
 ) -> None:
-    """Who would open it finds it, and says which file it is."""
+    """The reader that would open it finds it, and says which file it is."""
     text = '[[program]]\nname = "pipes"\nstation = "n1"\n'
     text += f"""run = "sh -c 'mkfifo /out/raw/{name}'"\n"""
     found, line = failure(f"{NETWORK}{text}")

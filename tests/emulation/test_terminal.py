@@ -20,7 +20,7 @@ LONGEST_GAP_S = 0.004
 TOGETHER = 0.1
 """Share of the pairs whose keys follow each other at once."""
 STILL_S = 100.0
-"""Who says nothing for so long has stood still: an answer takes a millisecond."""
+"""A program that says nothing for so long has stood still: an answer takes a millisecond."""
 AT_ONCE = 20_000
 """Octets: several times what a terminal holds for its reader."""
 

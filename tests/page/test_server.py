@@ -22,7 +22,7 @@ from tests.page.conftest import row
 
 pytestmark = pytest.mark.chance
 PATIENCE_S = 3600.0
-"""For what is done at once: who waits so long hangs."""
+"""For what is done at once: a test that waits so long hangs."""
 
 
 def ask(
@@ -248,7 +248,7 @@ def test_connections_without_a_request_end_and_keep_nobody_out(
         client.settimeout(PATIENCE_S)
         assert client.recv(1000) is not None  # ended, by an answer or without
         client.close()
-    # Who has sent a whole request once gets no more time for the next half.
+    # A client that has sent a whole request once gets no more time for the next half.
     with raw(server) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT")
         while client.recv(1000):

@@ -76,7 +76,7 @@ def test_a_session_answers_every_request_and_ends_without_a_word(tmp_path: Path)
         for number, (code, text) in enumerate(said):
             assert (code, text) == (422, f"flow: 'f{number}' is not going")
         assert client.do(do="move", station="n1", x_m=220, y_m=10) == (200, "{}")
-        # What no page sends: a place that is no number, a station that is not there.
+        # What no page sends: a place that is not a number, a station that does not exist.
         for x_m in (b"NaN", b"1e999", b'"here"', b"true", b"[[[]]]", b"null", b"1" + b"0" * 300):
             body = b'{"do": "move", "station": "n1", "y_m": 0, "x_m": %s}' % x_m
             code, text = client.asked("POST", "do", body)

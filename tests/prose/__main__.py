@@ -20,7 +20,7 @@ from tests.prose.rules import findings
 from tests.prose.text import length
 
 MOST_WORDS = 58_000
-"""Of all pages together: who adds a fact looks for one that is said twice."""
+"""Of all pages together. A writer who adds a fact looks for one that is said twice."""
 
 
 def pages() -> list[Path]:

@@ -237,7 +237,7 @@ LONG, SHORT, TURNED = b"\xc0\x00\x00\x00\x01", b"\x40", b"\x60"
 @pytest.mark.parametrize(
     ("course", "found_ms"),
     [
-        # Who speaks first asks; what comes unasked is no answer.
+        # The end that speaks first asks; what comes unasked is no answer.
         ([(1, True, b"?"), (1.01, False, b"!"), (1.02, False, b"!")], [10]),
         ([(1, True, b"?"), (1.5, True, b"?"), (2, False, b"!"), (3, True, b"?")], [1000]),
         ([(1, False, b"?"), (1.01, True, b"!"), (2, False, b"?")], []),

@@ -155,7 +155,7 @@ def test_linux_reno_takes_either() -> None:
         ([("cubic", 1), ("bbr", 1), ("tahoe", 0)], ("cubic, bbr with it", "set sack alike")),
         ([("cubic", 1), ("reno", 0)], ('use "linux-reno" instead of "reno"',)),
         ([("cubic", 1), ("linux-reno", 1)], None),
-        # Who compares SACK itself knows.
+        # A user who compares SACK itself knows.
         ([("linux-reno", 1), ("linux-reno", 0)], None),
         ([("cubic", 1), ("newreno", None), (None, 0), ("window", 0)], None),
         ([], None),

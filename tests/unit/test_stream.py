@@ -24,7 +24,7 @@ from hoplab.model.keys.scenario import Scenario
 from hoplab.model.records.schema import TABLES
 
 PATIENCE_S = 3600.0
-"""For what is done at once: who waits so long hangs."""
+"""For what is done at once: a test that waits so long hangs."""
 EVENT = {"t_s": 1.5, "node": "n0", "source": "dsr", "kind": "drop", "detail": "why=full"}
 SCENARIO = Scenario.model_validate({"duration_s": 5, "topology": {"kind": "explicit"}})
 COURSE = Course("run", Path("run"), SCENARIO, "uml", 1_700_000_000_000_000_000)

@@ -34,7 +34,8 @@ SYMBOL_BITS = {20: 312, 40: 648, 80: 1404}
 """Of VHT's MCS 8 with one stream (21.5)."""
 PIFS_US = BEST_EFFORT.sifs_us + BEST_EFFORT.slot_us
 CCA_US = 4.0
-"""Who starts within it of another start has not noticed that one (aCCATime, table 17-21)."""
+"""A station that starts within it of another start has not noticed that one (aCCATime, table
+17-21)."""
 EIFS_US = BEST_EFFORT.sifs_us + 44 + BEST_EFFORT.difs_us
 """With best effort's AIFS and an ACK at 6 Mbit/s (10.3.2.3.7)."""
 STARTED_S, DURATION_S = 0.4, 2.4

@@ -200,7 +200,7 @@ impl Losses {
     }
 
     /// Whether a rule takes a frame of this step, on its way to the radio or, `acknowledged`, to
-    /// its host. Counts it among its sender's data frames.
+    /// its host. `data_number` counts its sender's data frames.
     pub fn take(
         &mut self,
         link: LinkId,

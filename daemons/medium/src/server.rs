@@ -97,8 +97,8 @@ impl<P: Port> Server<P> {
             let latest = now + limit.map_or(LONGEST_SLEEP, |limit| limit.min(LONGEST_SLEEP));
             now += passed;
             if !self.port.virtual_time() || input || limit.is_none() {
-                // After a wait with a limit, the time is off by what other processes took since the
-                // last one. A frame must not start before its arrival.
+                // After a wait with a limit, the time may be off by what other processes took since
+                // the last one. A frame must not start before its arrival.
                 now = now.max(self.port.clock());
                 self.lateness.woken(now.since(latest));
             }

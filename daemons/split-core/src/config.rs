@@ -16,9 +16,9 @@ pub struct Config {
     pub tuning: Tuning,
 }
 
-/// One direction of a TCP connection, from who sends data to who receives it. An end that is not
-/// given is any. A station's own address says what it is to it. Field names are keys of the daemons'
-/// documents (`SplitConnection` in `hoplab/model/keys/split.py`).
+/// One direction of a TCP connection, from the sender of data to their receiver. An end that is not
+/// given is any. A station's own address says what it is to it. Field names are keys of the
+/// daemons' documents (`SplitConnection` in `hoplab/model/keys/split.py`).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
@@ -37,7 +37,7 @@ pub struct Connection {
     /// What the source's TCP may have unacknowledged, segments: its own fixed window. It stands
     /// here so that the source knows when TCP waits.
     pub window: usize,
-    /// The destination lets every so manieth end-to-end ACK go. Above 1 it also sends LACKs.
+    /// The destination lets one of so many end-to-end ACKs go. Above 1 it also sends LACKs.
     pub ack_every: usize,
 }
 
@@ -50,7 +50,7 @@ pub struct Tuning {
     pub initial_rto: Duration,
     pub min_rto: Duration,
     pub max_rto: Duration,
-    /// A LACK goes for every so manieth segment. It goes at once where its custodian's window is
+    /// One LACK goes for so many segments. It goes at once where its custodian's window is
     /// used up, a segment came again, or one is missing. Each costs a frame on every hop back.
     pub lack_every: usize,
     /// The longest time for which a LACK waits for a further segment.

@@ -222,7 +222,8 @@ impl<W: Clone> Split<W> {
 }
 
 /// Hops from the source to the station that received a packet with this TTL, or lowered it and is
-/// about to send it. The source began with one of the usual values (64, 128, 255).
+/// about to send it. This supposes that the source began with one of the usual values (64, 128,
+/// 255).
 pub fn hops_by_ttl(ttl: u8) -> u8 {
     let initial = match ttl {
         0..=64 => 64,

@@ -20,7 +20,7 @@ pub enum Error {
 /// What is wrong in a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum Mistake {
-    /// The file is none of libconfig's.
+    /// The file is not in libconfig's format.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
     /// The table of losses cannot be used.

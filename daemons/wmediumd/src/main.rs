@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `hoplab-wmediumd`: [`hoplab_medium`]'s channel in the place of wmediumd.
 //!
-//! Who starts wmediumd and talks to it needs to know nothing of this. What is behind is the same
-//! channel as ever: carrier sense, collisions, hidden terminals.
+//! A program that starts wmediumd and talks to it needs to know nothing of this. What is behind is
+//! the same channel as ever: carrier sense, collisions, hidden terminals.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -187,7 +187,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
 
     def _requests(self, action: Any) -> list[Request]:
         """Return the requests for actions that have changed since the last step. Raises
-        `ScenarioError` for a value that is none of its space's, such as NaN."""
+        `ScenarioError` for a value that is not in its space, such as NaN."""
         values = {ONLY: action} if ONLY in self._actions else action
         if not isinstance(values, Mapping) or self._actions.keys() - values.keys():
             names = ", ".join(self._actions)

@@ -92,7 +92,7 @@ class Acts:
 
 
 class Decisions(Acts):
-    """Acts of who has planned them: an agent, or a branch."""
+    """Acts of the one that planned them: an agent, or a branch."""
 
     def __init__(
         self, stage: Started, runtime: Runtime, control: Path | None, undo: CleanUp

@@ -62,7 +62,7 @@ class Network:
 
 
 def counted(plan: Plan, what: str, things: Sequence[T]) -> Iterable[T]:
-    """Return the things. If they are many, who follows the lab hears how many have been taken."""
+    """Return the things. If they are many, the lab reports how many have been taken."""
     if len(things) <= FEW or plan.end_s is None:  # a person has the output
         return things
     return told(what, things)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Features of the host that could reach a guest without a file, noted with every run.
 
-None of it should matter (``docs/reproducibility.md``). If a digest differs all the same, these
-notes show where to look.
+None of it should matter (``docs/reproducibility.md``). If a digest still differs, these notes show
+where to look.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def from_lines(name: str, lines: bytes) -> pa.Table:
     """Return an Arrow table from JSON objects, one a line.
 
     Raises `pyarrow.ArrowException` if a line is no object, has another column or a value of another
-    type. Raises `ResultsError` if a column or value is missing, or the schema does not have a
-    value.
+    type. Raises `ResultsError` if a column or value is missing, or a value is not one of the
+    schema's.
     """
     table = TABLES[name]
     wanted = schema(table)

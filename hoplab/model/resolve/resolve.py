@@ -279,7 +279,7 @@ def _with_preset(routing: Routing) -> Routing:
 
 
 def _validated(table: type[T], document: dict[str, Any], key: str) -> T:
-    """Validate a table made of other tables. Its mistakes are the user's all the same."""
+    """Validate a table made of other tables. Its mistakes are still the user's."""
     try:
         return table.model_validate(document)
     except ValidationError as error:

@@ -111,8 +111,8 @@ impl Addresses {
         Some(radio)
     }
 
-    /// Hwsim knows nobody at the address of a delivery, or that radio is down. Returns which radio
-    /// it was for, and the other address that it may have.
+    /// Hwsim knows no radio at the address of a delivery, or that radio is down. Returns which
+    /// radio it was for, and the other address that it may have.
     pub fn other(&self, refused: Address) -> Option<(RadioId, Address)> {
         let at = self.called.iter().position(|called| *called == refused)?;
         let radio = RadioId::new(at);
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(1)));
         assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(radio(1)));
         assert_eq!(known.sender(unnamed(B), None), Some(radio(1)));
-        // Who was made with that address is known to be another radio.
+        // The radio that was made with that address is known to be another one.
         assert_eq!(known.sender(unnamed(A), None), None);
     }
 

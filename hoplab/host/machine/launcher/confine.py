@@ -147,7 +147,7 @@ def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
 
 
 def _keep_alone(paths: Sequence[str]) -> None:
-    """Make a root of only these paths, over a folder that is none of them.
+    """Make a root of only these paths, over a folder that is not among them.
 
     Its /proc shows only this process. Through other processes of the user the kernel would show the
     whole root.
