@@ -159,6 +159,25 @@ fn relays_alone_send_messages_on() {
     assert!(by(4, 4).is_empty());
 }
 
+/// §8.4.1: who chose a relay counts until that choice's validity ends, though later HELLOs have another.
+#[test]
+fn a_choice_ends_with_its_validity() {
+    // 0 reaches 3 by 1, or as well by 2, which comes later and has 4 behind it.
+    let mut net = Net::new(5, &settings(), 1);
+    for (a, b) in [(0, 1), (1, 3), (2, 3), (2, 4)] {
+        net.link(a, b, true);
+    }
+    net.run(seconds(20));
+    assert_eq!(relays(&net, 0), [1]);
+    net.link(0, 2, true);
+    net.run(seconds(4));
+    assert_eq!(relays(&net, 0), [2]);
+    let chosen = |net: &Net| net.nodes[1].core.advertised().contains(&ip(0));
+    assert!(chosen(&net));
+    net.run(seconds(6));
+    assert!(!chosen(&net));
+}
+
 fn tc(originator: usize, number: u16, message_number: u16, to: &[usize]) -> Vec<u8> {
     let tc = Tc {
         sequence: Sequence16(number),

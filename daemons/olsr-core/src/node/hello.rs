@@ -61,9 +61,8 @@ impl Olsr {
         let chosen = mine.is_some_and(|one| one.neighbour == NeighbourType::Relay);
         if link.is_symmetric(now) {
             if chosen {
+                // A choice that a later HELLO does not repeat ends with its validity (§8.4.1).
                 link.selector_until = valid;
-            } else if mine.is_some() {
-                link.selector_until = now;
             }
             self.reach(now, valid, from, hello);
         }
