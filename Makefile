@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust lint-shell docs pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust lint-shell docs gallery pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -61,6 +61,11 @@ lint-shell: setup
 # The documentation as a site: open build/site/index.html. What is wrong in it fails.
 docs: setup
 	@NO_MKDOCS_2_WARNING=1 PLOTLY_RENDERER=notebook .venv/bin/mkdocs build --strict --quiet
+
+# Reports of all examples, in build/gallery; 'make docs' then shows them.
+gallery: setup
+	@for file in docs/examples/*.toml; do \
+		.venv/bin/hoplab run "$$file" --out "build/gallery/$$(basename "$$file" .toml)" || exit; done
 
 # The pictures of README and documentation anew, from runs: make pictures ONLY=live
 pictures: setup-tests

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs asks while it builds the site. Nobody keeps the page of options and the studies'
-places in the navigation by hand. A page must load nothing from elsewhere."""
+"""What MkDocs asks while it builds the site. Nobody keeps the page of options, the gallery and the
+studies' places in the navigation by hand. A page must load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
+from hoplab.front import catalogue
+from hoplab.front.catalogue import Example
 from hoplab.front.commands import cli
+from hoplab.model.resources import PROJECT
 
 OPTIONS = "options.md"
+GALLERY = "gallery.md"
 WORKER = "iframe-worker.js"
 MATHJAX = re.compile(r'<script[^>]*src="https://cdnjs[^"]*mathjax[^"]*"[^>]*></script>')
 """Plotly's notebooks load it for formulas in figures, of which there are none."""
@@ -41,7 +45,35 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         obj=command, ctx=context, name="hoplab", title="Commands and their options"
     )
     files.append(File.generated(config, OPTIONS, content=html.unescape(text)))
+    shown = [one for one in catalogue.examples().values() if report_of(one).is_file()]
+    for one in shown:
+        files.append(
+            File.generated(config, f"gallery/{one.name}.html", abs_src_path=str(report_of(one)))
+        )
+    files.append(File.generated(config, GALLERY, content=gallery(shown)))
     return files
+
+
+def report_of(example: Example) -> Path:
+    """Return where ``make gallery`` writes an example's report."""
+    return PROJECT / "build" / "gallery" / example.name / "report.html"
+
+
+def gallery(shown: list[Example]) -> str:
+    """Return the page of reports that open in the browser."""
+    head = "# Gallery\n\nYou can look at reports before you install anything. "
+    if not shown:
+        return f"{head}This copy of the site has none: run `make gallery docs`.\n"
+    rows = [f"| [{one.name}](gallery/{one.name}.html) | {one.shows} |" for one in shown]
+    return "\n".join(
+        [
+            f"{head}Each is one file, and needs no network. `hoplab examples NAME` makes it.\n",
+            "| report | what it shows |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

@@ -39,7 +39,7 @@ def test_every_page_has_a_place_on_the_site(page: str) -> None:
 
 def test_every_place_has_its_page() -> None:
     places = re.findall(r"(?:- |: )(\S+\.(?:md|ipynb))$", NAVIGATION, re.MULTILINE)
-    made = {"options.md"}  # packaging/docs/hooks.py
+    made = {"options.md", "gallery.md"}  # packaging/docs/hooks.py
     missing = [p for p in places if "*" not in p and p not in made and not (DOCS / p).exists()]
     assert not missing
 

@@ -13,6 +13,7 @@ import pyarrow.csv
 import typer
 
 from hoplab.host import results
+from hoplab.host.analysis import path_trace
 from hoplab.host.results import parquet
 from hoplab.host.results.reader import Results
 from hoplab.host.runs.push import DATASET
@@ -68,9 +69,6 @@ def export(
 
 def _path(run_folder: Path, form: str, flow: str | None, out: Path | None) -> None:
     """Write a flow's path as a trace."""
-    # Import here, since other commands need none of it.
-    from hoplab.host.analysis import path_trace
-
     if form not in path_trace.FORMS:
         raise ScenarioError(f"--as: {form!r} is no form; one of: {', '.join(path_trace.FORMS)}")
     run = results.load(run_folder)

@@ -13,6 +13,7 @@ from hoplab.guest.system import signals
 from hoplab.host import results
 from hoplab.host.terminal import messages
 from hoplab.model.keys.resolved import Resolved
+from hoplab.show import report
 
 if TYPE_CHECKING:
     from hoplab.host.results import Results
@@ -36,11 +37,9 @@ def told_so_far(pages: list[Path]) -> Iterator[None]:
     except signals.Stopped as stopped:
         if stopped.__cause__ is not None:  # the reason why there are none
             say(f"hoplab: {stopped.__cause__}")
-        from hoplab.show.report.summary import summary_table
-
         for page in pages:
             found = results.load(page.parent)
-            messages.print(summary_table(found))
+            messages.print(report.summary_table(found))
             reached = found.manifest.virtual_s or _last_s(found)
             planned = found.resolved.duration_s
             say(f"results so far, to {reached:g} of {planned:g} s, are in {page.parent}")

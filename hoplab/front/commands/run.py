@@ -35,6 +35,7 @@ from hoplab.host.stream.hub import Stream
 from hoplab.host.terminal import messages, output
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.keys.resolved import Resolved
+from hoplab.show import report
 
 app = typer.Typer()
 
@@ -221,16 +222,12 @@ class Done:
         return [*self.manifest.verdict.warnings, *self.following.warnings()]
 
     def table(self) -> RenderableType:
-        from hoplab.show.report.summary import summary_table
-
-        return summary_table(results.load(self.folder))
+        return report.summary_table(results.load(self.folder))
 
     def as_json(self) -> dict[str, Any]:
-        from hoplab.show.report.summary import summary
-
         accounts = [asdict(account) for account in self.following.accounts]
         about = {"folder": str(self.folder), "streams": accounts}
-        return {**summary(results.load(self.folder)), **about}
+        return {**report.summary(results.load(self.folder)), **about}
 
     def lines(self) -> list[str]:
         """Return the lines to print below the table."""
@@ -255,14 +252,7 @@ def performed(
         tell = None if options.pace is None else say
         following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
 
-        def while_booting() -> None:
-            from hoplab.show import report  # Plotly takes a while
-
-            report.prepare()
-
         def on_results(where: Path) -> None:
-            from hoplab.show import report
-
             pages.append(report.render(where))
             if page is not None:
                 page.report = pages[0]
@@ -283,7 +273,7 @@ def performed(
         observers = Observers(
             moved.on_progress,
             on_results,
-            while_booting,
+            lambda: report.prepare(),
             following,
             lambda what: say(f"hoplab: {what}; it goes on: press Ctrl-C to end it"),
             moved.on_part,

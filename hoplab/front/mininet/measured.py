@@ -20,6 +20,7 @@ from hoplab.model.keys.resolved import Resolved
 from hoplab.model.reading import content, opened
 from hoplab.model.records import writer
 from hoplab.model.records.schema import TABLES
+from hoplab.show import report
 
 STATES = ("t_s", "node", "src", "dst", "x_m", "y_m", "queue_len")
 """Columns of samples that hold no counts."""
@@ -34,8 +35,6 @@ def complete(out: Path, medium: Path | None, status: int | None) -> Manifest:
     """Make tables and report of the recording in ``out``. Returns the manifest. ``medium`` is the
     folder of the medium's own records, if there are any, and ``status`` the lab's (None:
     killed)."""
-    from hoplab.show import report  # takes a second to import
-
     scenario = Resolved.model_validate_json(content(out / "scenario.json"))
     beginning.begin(out, scenario, Where.SCRIPT)
     if medium is not None and (medium / "medium.json").exists():

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hoplab.front import api
 from hoplab.host.machine import select
 from hoplab.host.machine.originals import Originals
@@ -24,12 +26,23 @@ from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import Scenario
 
 LAST_EVENTS = 10
+ORIGINALS: pytest.StashKey[Originals] = pytest.StashKey()
 Given = Scenario | str | Path | Mapping[str, Any]
 
 
 def goodput_kbps(run: api.Run) -> float:
     """Return the goodput of all flows together."""
     return run.goodput_kbps
+
+
+def originals(config: pytest.Config, room: Path) -> Originals | None:
+    """Return the guests that runs below ``room`` are copies of, until pytest ends."""
+    if config.getoption("hoplab_cold"):
+        return None
+    if ORIGINALS not in config.stash:
+        config.stash[ORIGINALS] = Originals(room)
+        config.add_cleanup(config.stash[ORIGINALS].close)
+    return config.stash[ORIGINALS]
 
 
 class Lab:

@@ -20,7 +20,6 @@ from hoplab.model.errors import ScenarioError
 if TYPE_CHECKING:
     from hoplab.front.testing.lab import Lab
     from hoplab.front.testing.network import Network
-    from hoplab.host.machine.originals import Originals
 
 MARKER = (
     "hoplab(radios=0, seed=1, realtime=False, memory_mb=2048): run this test in a guest of its "
@@ -102,26 +101,14 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 
     A run that was finished before, whatever test asked for it, is not run again.
     """
-    from hoplab.front.testing.lab import Lab
+    from hoplab.front.testing.lab import Lab, originals
 
     config = request.config
     kept = config.getoption("hoplab_runs") or config.rootpath / KEPT
     seeds = config.getoption("hoplab_seeds") or SEEDS
-    made = Lab(kept, request.path.parent, seeds, _originals(config, kept))
+    made = Lab(kept, request.path.parent, seeds, originals(config, kept))
     request.node.stash[LAB] = made
     return made
-
-
-def _originals(config: pytest.Config, room: Path) -> Originals | None:
-    """Return the guests that runs below ``room`` are copies of, until pytest ends."""
-    from hoplab.host.machine.originals import Originals
-
-    if config.getoption("hoplab_cold"):
-        return None
-    if ORIGINALS not in config.stash:
-        config.stash[ORIGINALS] = Originals(room)
-        config.add_cleanup(config.stash[ORIGINALS].close)
-    return config.stash[ORIGINALS]
 
 
 @pytest.fixture
@@ -139,7 +126,6 @@ def network(request: pytest.FixtureRequest) -> Iterator[Callable[..., Network]]:
 
 
 LAB: pytest.StashKey[Lab] = pytest.StashKey()
-ORIGINALS: pytest.StashKey[Originals] = pytest.StashKey()
 
 
 @pytest.hookimpl(wrapper=True)

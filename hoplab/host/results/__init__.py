@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hoplab.model.lazily import lazily
 
 if TYPE_CHECKING:
     from hoplab.host.results.reader import Results, load
 
 __all__ = ["Results", "load"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the reader at its first use, and Arrow with it (PEP 562). A run needs manifests before
-    its guest starts, and tables when it has ended."""
-    if name in __all__:
-        from hoplab.host.results import reader
-
-        return getattr(reader, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The reader needs Arrow. A run needs manifests before its guest starts, and tables when it has
+# ended.
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, "hoplab.host.results.reader"))

@@ -3,7 +3,22 @@
 
 from __future__ import annotations
 
-from hoplab.show.report.page import prepare, render
-from hoplab.show.report.summary import summary_table
+from typing import TYPE_CHECKING
 
-__all__ = ["prepare", "render", "summary_table"]
+from hoplab.model.lazily import lazily
+
+if TYPE_CHECKING:
+    from hoplab.show.report.page import prepare, render
+    from hoplab.show.report.summary import summary, summary_html, summary_table
+
+__all__ = ["prepare", "render", "summary", "summary_html", "summary_table"]
+
+# Plotly takes a while. A run has that while its guest boots.
+_SUMMARIES = ("summary", "summary_html", "summary_table")
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("prepare", "render"), "hoplab.show.report.page"),
+        **dict.fromkeys(_SUMMARIES, "hoplab.show.report.summary"),
+    },
+)
