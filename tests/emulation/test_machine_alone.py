@@ -13,9 +13,9 @@ BESIDE = frozenset(
     {
         *("hoplab", "hoplab.guest", "hoplab.guest.system", "hoplab.guest.system.loading"),
         *("hoplab.guest.system.note", "hoplab.host", "hoplab.model", "hoplab.model.errors"),
-        *("hoplab.model.keys", "hoplab.model.keys.declare", "hoplab.model.keys.program"),
-        *("hoplab.model.layers", "hoplab.model.reading", "hoplab.model.resources"),
-        *("hoplab.model.wording", "hoplab.model.writing"),
+        *("hoplab.model.keys", "hoplab.model.keys.declare", "hoplab.model.keys.expressions"),
+        *("hoplab.model.keys.program", "hoplab.model.layers", "hoplab.model.reading"),
+        *("hoplab.model.resources", "hoplab.model.wording", "hoplab.model.writing"),
     }
 )
 """What it needs beside itself: errors, bounded reading, how a lock declares its packages."""

@@ -16,8 +16,8 @@ PLAUSIBLE_S = 1e9
 NOW, RUNNING, FIRST_TASK = b"time_travel_time", b"cpu_tasks", b"init_task"
 """The symbols that `kernel-modules/guest/build` keeps."""
 SYMBOL_TABLE = 2
-FIRST_NAME = b"swapper\0"
-"""Name of the kernel's first task in its ``struct task_struct``."""
+FIRST_NAME = b"swapper"
+"""Name of the kernel's first task in its ``struct task_struct``; newer kernels add its core."""
 TASK_BYTES = 16384
 """More bytes than such a structure has."""
 NAME_BYTES = 16
