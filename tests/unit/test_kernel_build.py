@@ -389,6 +389,7 @@ def test_a_build_folder_follows_a_tree(tree: Path, small: series.Series, tmp_pat
     """Only files that changed get a new date; what a patch no longer touches is as in the tree."""
     folder = Folder(tmp_path / "own" / "tree")
     (tmp_path / "own").mkdir()
+    (tree / "time.c").chmod(0o755)  # a script of the build may be patched too
 
     def follow(*own: Path) -> dict[str, str]:
         found = source.tree(tree, (6, 12))
@@ -400,6 +401,9 @@ def test_a_build_folder_follows_a_tree(tree: Path, small: series.Series, tmp_pat
 
     first = follow()
     assert first["time.c"] == "one\n2\nthree\n" and first["net/tcp.c"] == "tcp\n"
+    assert [os.access(folder.place / name, os.X_OK) for name in first] == [
+        os.access(tree / name, os.X_OK) for name in first
+    ]
     assert (folder.place / "link").readlink() == Path("Makefile")
     (tree / "net/tcp.c").write_text("other\n")
     (tree / "late.c").unlink()

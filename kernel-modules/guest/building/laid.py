@@ -23,6 +23,10 @@ def _is_whole(path: Path) -> bool:
     return command.is_file() and command.stat().st_mtime_ns >= path.lstat().st_mtime_ns
 
 
+PROGRAM = "100755"
+"""Git's mode of a file that can be executed."""
+
+
 class Folder:
     """A build folder with a note beside it of what lies there: hashes of a tree's files, and the
     files that patches touched. The folder ``NAME.pristine`` keeps those of a package."""
@@ -55,6 +59,9 @@ class Folder:
         self._write(note)
         for path, content in {**again, **result.content}.items():
             self.put(path, content)
+            # A patched file is not copied, so it does not have the tree's mode yet.
+            if isinstance(source, Tree) and source.files.get(path, "").startswith(PROGRAM):
+                (self.place / path).chmod(0o755)
         note["touched"] = sorted(kept)
         self._write(note)
         return result
@@ -134,7 +141,7 @@ class Folder:
             return
         # With today's date: make compares it with those of objects.
         shutil.copyfile(source, target)
-        target.chmod(0o755 if what.startswith("100755") else 0o644)
+        target.chmod(0o755 if what.startswith(PROGRAM) else 0o644)
 
     def _read(self) -> dict[str, Any]:
         try:
