@@ -36,6 +36,7 @@ PARTS = {
     "wifi/airtime": "airtime:items",
     "wifi/he": "high_efficiency:items",
     "wifi/widths": "widths:items",
+    "wifi/power-save": "power_save:items",
     "wifi/roaming": "roaming:items",
     "wifi/bianchi": "classes:bianchi_items",
     "wifi/edca": "edca:items",

@@ -13,6 +13,7 @@ use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use crate::config::{Config, Measured, Radio};
+use crate::dozing::Dozing;
 use crate::error::Error;
 use crate::held::Held;
 use crate::hosts::{Heard, Hosts, Sent, Status, Troubles};
@@ -137,6 +138,10 @@ pub struct Channel<T> {
     roams: bool,
     /// See [`Config::have_own_categories`].
     own_categories: bool,
+    /// See [`Config::power_save`].
+    dozing: Option<Dozing>,
+    /// Up to when everything has happened.
+    now: Instant,
 }
 
 impl<T> Channel<T> {
@@ -214,6 +219,8 @@ impl<T> Channel<T> {
             data_rates: config.data_rate.map_or_else(Vec::new, |named| named.0),
             roams: config.roams,
             own_categories,
+            dozing: config.power_save.map(Dozing::new),
+            now: Instant::ZERO,
         })
     }
 
@@ -230,7 +237,9 @@ impl<T> Channel<T> {
     /// Before this time nothing happens that a host could notice, unless a frame comes first.
     pub fn due(&self) -> Option<Instant> {
         let late = self.late.first_key_value().map(|(key, _)| key.0);
-        self.medium.next_output().into_iter().chain(late).min()
+        let dozing = self.dozing.as_ref().and_then(Dozing::due);
+        let next = self.medium.next_output();
+        next.into_iter().chain(late).chain(dozing).min()
     }
 
     /// When records are to be written next. They may be later: the engine is brought to each time
@@ -255,11 +264,20 @@ impl<T> Channel<T> {
     }
 
     fn reach(&mut self, now: Instant) -> Result<(), Error> {
+        while let Some((at, radio, dozes)) = self.dozing.as_mut().and_then(|it| it.take(now)) {
+            self.come(at)?;
+            self.medium.doze(radio, dozes);
+        }
+        self.come(now)
+    }
+
+    fn come(&mut self, now: Instant) -> Result<(), Error> {
         while let Some(at) = self.recorder.next_due().filter(|at| *at <= now) {
             self.medium.advance(at);
             self.recorder.record(&self.medium, at)?;
         }
         self.medium.advance(now);
+        self.now = self.now.max(now);
         self.recorder.reach(now)
     }
 
@@ -365,6 +383,9 @@ impl<T> Channel<T> {
             return;
         };
         let header = sent.header;
+        if let (Some(dozing), Some(header)) = (&mut self.dozing, header) {
+            dozing.sent(header, sent.bytes, now);
+        }
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
@@ -465,6 +486,11 @@ impl<T> Channel<T> {
                     ..
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
+                        if let Some(dozing) = &mut self.dozing {
+                            if let Some(dozes) = dozing.heard(to, &pending.frame.bytes, self.now) {
+                                self.medium.doze(to, dozes);
+                            }
+                        }
                         self.traffic.deliveries += 1;
                         let heard = Heard { signal_dbm, rate };
                         hosts.deliver(to, &pending.frame.bytes, &pending.ticket, heard);
@@ -484,6 +510,11 @@ impl<T> Channel<T> {
                         self.recorder.dropped(radio, at, outcome, &pending.frame)?;
                         if outcome == Outcome::Acked {
                             self.recorder.acknowledged(at, &pending.frame)?;
+                            if let Some(dozing) = &mut self.dozing {
+                                if let Some(dozes) = dozing.told(radio, &pending.frame.bytes, at) {
+                                    self.medium.doze(radio, dozes);
+                                }
+                            }
                         }
                     }
                     let status = Status {

@@ -43,6 +43,9 @@ pub struct Config {
     /// Whether radios go from one access point to another, and to its channel. They are then where
     /// their hosts tune them to, and table `handovers` is written.
     pub roams: bool,
+    /// How clients that announce it doze; none where none does.
+    #[serde(default)]
+    pub power_save: Option<PowerSave>,
     /// Where a socket takes changes; none for nowhere.
     pub control: Option<PathBuf>,
     /// Whether radios are others' than Hoplab's: on several channels, with more than one address, and
@@ -104,6 +107,20 @@ pub struct Measured {
     pub from: RadioId,
     pub to: RadioId,
     pub points: Vec<(Instant, Dbm)>,
+}
+
+/// When a radio that saves power is awake.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerSave {
+    /// It listens to every beacon of this number, and to each that frames for all follow.
+    pub listen_interval: u32,
+    /// How long before a beacon it is awake.
+    #[serde(rename = "ahead_ns")]
+    pub ahead: Duration,
+    /// How long after a beacon's time it waits for it.
+    #[serde(rename = "patience_ns")]
+    pub patience: Duration,
 }
 
 /// A radio goes off or comes up.

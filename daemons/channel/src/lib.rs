@@ -10,6 +10,7 @@ mod carried;
 mod channel;
 pub mod config;
 pub mod dot11;
+mod dozing;
 mod error;
 mod handovers;
 mod held;

@@ -21,6 +21,8 @@ const SHORT_HEADER: usize = 4;
 const TO_DS: u16 = 0x0100;
 const FROM_DS: u16 = 0x0200;
 const RETRY: u16 = 0x0800;
+const POWER_MANAGEMENT: u16 = 0x1000;
+const MORE_DATA: u16 = 0x2000;
 const PROTECTED: u16 = 0x4000;
 /// Of a data frame's subtype.
 const NULL_FUNCTION: u16 = 0x0040;
@@ -105,6 +107,67 @@ impl<'a> Frame<'a> {
     /// The body is encrypted.
     pub fn is_protected(&self) -> bool {
         self.control() & PROTECTED != 0
+    }
+
+    /// Its sender dozes from the frame's acknowledgement on (9.2.4.1.7).
+    pub fn saves_power(&self) -> bool {
+        self.control() & POWER_MANAGEMENT != 0
+    }
+
+    /// An access point has further frames for its receiver, or for all (9.2.4.1.8).
+    pub fn has_more_data(&self) -> bool {
+        self.control() & MORE_DATA != 0
+    }
+
+    /// Data of a station for its access point, also of the kind without any (null function).
+    pub fn is_to_access_point(&self) -> bool {
+        self.kind() == Kind::Data && self.control() & (TO_DS | FROM_DS) == TO_DS
+    }
+
+    /// Data from an access point.
+    pub fn is_from_access_point(&self) -> bool {
+        self.kind() == Kind::Data && self.control() & (TO_DS | FROM_DS) == FROM_DS
+    }
+
+    /// The number under which an access point takes a station in (9.3.3.6, 9.4.1.8); none in any
+    /// other frame than an association response that says so.
+    pub fn association_id(&self) -> Option<u16> {
+        const ASSOCIATION_RESPONSE: u16 = 0x0010;
+        const REASSOCIATION_RESPONSE: u16 = 0x0030;
+        const STATUS: usize = LONG_HEADER + 2;
+        let kind = self.control() & 0x00fc;
+        let is_response = matches!(kind, ASSOCIATION_RESPONSE | REASSOCIATION_RESPONSE);
+        if !is_response || self.control() & PROTECTED != 0 || le16(self.0, STATUS)? != 0 {
+            return None;
+        }
+        le16(self.0, STATUS + 2).map(|id| id & 0x3fff)
+    }
+
+    /// Microseconds between a beacon's time and the next one's (9.4.1.3).
+    pub fn beacon_interval_us(&self) -> Option<u32> {
+        const TIME_UNIT_US: u32 = 1024;
+        let units = le16(self.0, LONG_HEADER + 8).filter(|_| self.kind() == Kind::Beacon)?;
+        Some(TIME_UNIT_US * u32::from(units))
+    }
+
+    /// For whom an access point has frames, by its beacon.
+    pub fn traffic_map(&self) -> Option<TrafficMap<'a>> {
+        const ELEMENTS: usize = LONG_HEADER + 8 + 2 + 2;
+        const TIM: u8 = 5;
+        let mut elements = self
+            .0
+            .get(ELEMENTS..)
+            .filter(|_| self.kind() == Kind::Beacon)?;
+        loop {
+            let &[id, length, ref rest @ ..] = elements else {
+                return None;
+            };
+            let (body, after) = rest.split_at_checked(length.into())?;
+            if id == TIM {
+                return TrafficMap::parse(body);
+            }
+            elements = after;
+        }
     }
 
     /// Between stations, without an access point (9.2.4.1.4).
@@ -195,6 +258,42 @@ impl<'a> Frame<'a> {
         }
         let body = self.0.get(header..)?.strip_prefix(&LLC_SNAP[..])?;
         Some((be16(body, 0)?, &body[2..]))
+    }
+}
+
+/// A traffic indication map (9.4.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrafficMap<'a> {
+    /// Beacons until the next delivery map (DTIM); 0 in one.
+    pub count: u8,
+    /// Beacons from one of those to the next.
+    pub period: u8,
+    /// Frames for all follow.
+    pub for_all: bool,
+    /// The octet that `bits` begin with.
+    offset: usize,
+    bits: &'a [u8],
+}
+
+impl<'a> TrafficMap<'a> {
+    fn parse(body: &'a [u8]) -> Option<Self> {
+        let &[count, period, control, ref bits @ ..] = body else {
+            return None;
+        };
+        Some(Self {
+            count,
+            period,
+            for_all: control & 1 != 0,
+            offset: usize::from(control & !1),
+            bits,
+        })
+    }
+
+    /// Whether frames wait for the station with this association identifier.
+    pub fn has_for(&self, id: u16) -> bool {
+        let octet = usize::from(id / 8).checked_sub(self.offset);
+        let bits = octet.and_then(|octet| self.bits.get(octet));
+        bits.is_some_and(|bits| bits & 1 << (id % 8) != 0)
     }
 }
 

@@ -293,6 +293,7 @@ fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> C
         noise_dbm: noise,
         rts_threshold: NO_RTS,
         data_rate: None,
+        power_save: None,
         roams: false,
         control: None,
         others_radios: true,

@@ -23,7 +23,10 @@ def write(
 ) -> Path:
     """Write ``medium-document.json`` into ``out``, which the daemon reads."""
     document = medium_document.document(
-        _medium(plan, out, overhear, control), epoch_ns, plan.scenario.roams
+        _medium(plan, out, overhear, control),
+        epoch_ns,
+        plan.scenario.roams,
+        plan.scenario.listen_interval,
     )
     return documents.write(out / "raw" / "medium-document.json", document)
 

@@ -32,9 +32,10 @@ from hoplab.model.network.reach import ETHERNET_MTU
 from hoplab.model.network.wlans import Wlan
 
 BEACON_INTERVAL_TU = 100
+DTIM_PERIOD = 2
 MODES = {"802.11": "b", "802.11b": "b"}
 """hostapd's names of standards before OFDM; the others' go by the band."""
-POWER_SAVE_OFF = 0
+POWER_SAVE_OFF, POWER_SAVE_ON = 0, 1
 HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
 READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each program says when its station is ready: it sends beacons, or it has its keys."""
@@ -63,20 +64,21 @@ def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRa
         route.link("set", index=index, ifname=wlan.interface, mtu=ETHERNET_MTU)
         route.link("set", index=index, state="up")
         wifi.limits(iw, phy_index, radio)
-        wifi.request(
-            iw,
-            "NL80211_CMD_SET_POWER_SAVE",
-            [
-                ("NL80211_ATTR_IFINDEX", index),
-                ("NL80211_ATTR_PS_STATE", struct.pack("=I", POWER_SAVE_OFF)),
-            ],
-        )
+        _save_power(iw, index, POWER_SAVE_OFF)
         if radio.standard in HT_STANDARDS and not radio.is_adaptive:
             wifi.fix_scheme(wifi.name_of(iw, phy_index), radio)
         elif radio.rate_mbps is not None and not radio.is_adaptive:
             wifi.fix_legacy_rate(wifi.name_of(iw, phy_index), float(radio.rate_mbps))
     finally:
         iw.close()
+
+
+def _save_power(iw: IW, index: int, state: int) -> None:
+    wifi.request(
+        iw,
+        "NL80211_CMD_SET_POWER_SAVE",
+        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_PS_STATE", struct.pack("=I", state))],
+    )
 
 
 def _own_mcs(plan: Plan) -> dict[str, int]:
@@ -118,6 +120,15 @@ def associate(
         member.start(namespaces, out, daemons)
         member.wait(deadline_s)
         member.adapt(radio)
+    for cell in plan.scenario.cell:
+        for name in cell.clients if cell.power_save else ():
+            wlan = plan.wlan_in(name, cell)
+            with inside(name):
+                iw, index = IW(), socket.if_nametoindex(wlan.interface)
+            try:
+                _save_power(iw, index, POWER_SAVE_ON)
+            finally:
+                iw.close()
 
 
 class Member:
@@ -218,6 +229,7 @@ def _hostapd(plan: Plan, cell: ResolvedCell) -> list[str]:
         f"hw_mode={MODES.get(standard, mode)}",
         f"channel={radio.channel}",
         f"beacon_int={BEACON_INTERVAL_TU}",
+        *([f"dtim_period={cell.dtim_period or DTIM_PERIOD}"] if cell.power_save else []),
         f"supported_rates={_rates(*RATES_OF_STANDARD[standard])}",
         f"basic_rates={_rates(radio.basic_rate_mbps)}",
         f"preamble={int(radio.preamble == 'short')}",

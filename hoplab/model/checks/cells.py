@@ -28,6 +28,7 @@ def check_cells(scenario: Resolved) -> None:
     if any(backbone.mode == "ad-hoc" for backbone in scenario.backbone):
         _ad_hoc(scenario)
     _networks(scenario)
+    _power_save(scenario)
     for i, cell in enumerate(scenario.cell):
         _secured(scenario, cell, i)
         _within_reach(scenario, cell, i)
@@ -287,6 +288,17 @@ def _fades(scenario: Resolved, i: int) -> None:
             f"{weakest_dbm:.0f} dBm, and wpa_supplicant leaves no access point above {most_dbm} "
             'dBm; use radio.propagation = "log-distance", or a lower radio.tx_power_dbm'
         )
+
+
+def _power_save(scenario: Resolved) -> None:
+    """Check that clients that doze listen alike."""
+    for i, cell in enumerate(scenario.cell):
+        own = cell.listen_interval or 1
+        if cell.power_save and own != scenario.listen_interval:
+            raise ScenarioError(
+                f"cell.{i}.listen_interval: {own}, but another cell with power_save has "
+                f"{scenario.listen_interval}; use the same"
+            )
 
 
 def _secured(scenario: Resolved, cell: Cell, i: int) -> None:

@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hoplab.model.keys.declare import Conditions, Integer, Label, Name, Number, Table, Text, key
+from hoplab.model.keys.declare import (
+    Conditions,
+    Integer,
+    Label,
+    Name,
+    Number,
+    Switch,
+    Table,
+    Text,
+    key,
+)
 from hoplab.model.keys.links import Link, require_room
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
 
@@ -23,6 +33,9 @@ WITH_ROAMING = (
     "wire_rate_mbps",
     "wire_delay_ms",
 )
+WITH_POWER_SAVE = ("listen_interval", "dtim_period")
+MOST_DTIM_PERIOD = 5
+"""mac80211 asks after an access point of which it has missed seven beacons."""
 PASSPHRASE = "correct horse battery staple"
 
 
@@ -99,8 +112,29 @@ class Cell(Table):
         le=100_000,
     )
 
+    power_save: Switch = key(
+        False,
+        "clients doze without traffic, by Linux's dynamic power save, and wake for beacons",
+    )
+    listen_interval: Integer | None = key(
+        None,
+        "a dozing client wakes for every so many beacons, and for those that group frames follow; "
+        "default 1",
+        ge=1,
+        le=100,
+    )
+    dtim_period: Integer | None = key(
+        None,
+        "beacons from one that group frames may follow to the next; default 2",
+        ge=1,
+        le=MOST_DTIM_PERIOD,
+    )
+
     @model_validator(mode="after")
     def _check(self) -> Cell:
+        for name in WITH_POWER_SAVE:
+            if not self.power_save and getattr(self, name) is not None:
+                raise ValueError(f"{name} counts only with power_save = true; remove it")
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")
         for name in WITH_ROAMING:

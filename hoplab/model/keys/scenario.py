@@ -180,6 +180,12 @@ class Scenario(Seeded):
         return any(cell.roaming is not None for cell in self.cell)
 
     @property
+    def listen_interval(self) -> int | None:
+        """The number of the beacons for which dozing clients wake. None where no client dozes."""
+        saving = [cell.listen_interval or 1 for cell in self.cell if cell.power_save]
+        return saving[0] if saving else None
+
+    @property
     def uses_ipv6(self) -> bool:
         """Whether stations have addresses of IPv6."""
         return self.network.ipv6 or any(flow.ip == 6 for flow in self.flow)

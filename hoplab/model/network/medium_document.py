@@ -36,6 +36,8 @@ from hoplab.model.network.obstacles import heights, segments
 from hoplab.model.network.powers import energy_dbm, noise_dbm, reception_dbm, sensing_dbm
 
 NEVER_NS = 2**64 - 1
+AWAKE_AHEAD_US, PATIENCE_US = 1000.0, 20_000.0
+"""A radio that saves power is awake so long before a beacon's time, and waits so long for it."""
 FRAMES_BESIDE = 1024
 """Frames of the kernel's own, management and broadcasts, which no limit of Linux's queues
 restrains."""
@@ -47,9 +49,15 @@ Waypoint = tuple[int, float, float]
 """A time in ns of the daemon's clock, and a place in m."""
 
 
-def document(medium: ResolvedMedium, start_ns: int, roams: bool = False) -> dict[str, Any]:
+def document(
+    medium: ResolvedMedium,
+    start_ns: int,
+    roams: bool = False,
+    listen_interval: int | None = None,
+) -> dict[str, Any]:
     """Return the daemon's document. ``start_ns`` is time 0 if ``medium`` names none. With ``roams``
-    radios are on the channels to which their hosts tune them."""
+    radios are on the channels to which their hosts tune them. With ``listen_interval`` those whose
+    hosts announce it doze, and wake for every so many beacons."""
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
@@ -78,6 +86,7 @@ def document(medium: ResolvedMedium, start_ns: int, roams: bool = False) -> dict
         "rts_threshold": radio.rts_threshold,
         "data_rate": _data_rate(radio),
         "roams": roams,
+        **_power_save(listen_interval),
         "control": medium.control,
         "records": {
             "dir": records.dir,
@@ -85,6 +94,18 @@ def document(medium: ResolvedMedium, start_ns: int, roams: bool = False) -> dict
             "frames": records.frames,
             "air_capture": records.air_capture,
         },
+    }
+
+
+def _power_save(listen_interval: int | None) -> dict[str, Any]:
+    if listen_interval is None:
+        return {}
+    return {
+        "power_save": {
+            "listen_interval": listen_interval,
+            "ahead_ns": _nanoseconds(AWAKE_AHEAD_US),
+            "patience_ns": _nanoseconds(PATIENCE_US),
+        }
     }
 
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Instant;
 
 use super::{Event, Medium};
+use crate::radio::Moment;
 use crate::space::{Antenna, Position, Station};
 use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Width};
 
@@ -24,6 +25,19 @@ impl Medium {
     /// Switch a radio off or on at `at`.
     pub fn schedule_power(&mut self, at: Instant, radio: RadioId, up: bool) {
         self.agenda.push(at, Event::Power { up, radio });
+    }
+
+    /// From now on the radio dozes, if it has nothing to send or to answer, or is awake. It wakes by
+    /// itself for a frame of its host. Dozing it receives nothing, and draws [`Energy::sleep_w`].
+    ///
+    /// [`Energy::sleep_w`]: crate::Energy::sleep_w
+    pub fn doze(&mut self, radio: RadioId, dozes: bool) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let wake = self.radios[radio].doze(dozes, at);
+        self.agenda.wake(radio, wake);
     }
 
     /// From now on the radio is at `position`, and stays. Frames on the air keep the power with

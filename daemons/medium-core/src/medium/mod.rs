@@ -114,6 +114,7 @@ impl Medium {
     /// A frame from radio `radio`'s host, at the time of the last `advance`.
     pub fn enqueue(&mut self, radio: RadioId, frame: Frame) {
         self.ledger.accept();
+        self.doze(radio, false);
         let at = Moment {
             now: self.now,
             setup: &self.setup,

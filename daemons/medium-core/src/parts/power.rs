@@ -16,6 +16,8 @@ pub enum Activity {
 
 pub struct Power {
     up: bool,
+    /// On, and neither sending nor receiving, to draw less.
+    dozes: bool,
     /// The battery is empty: never up again.
     exhausted: bool,
     times: StateTimes,
@@ -29,6 +31,7 @@ impl Power {
     pub fn new() -> Self {
         Self {
             up: true,
+            dozes: false,
             exhausted: false,
             times: StateTimes::default(),
             since: Instant::ZERO,
@@ -46,6 +49,15 @@ impl Power {
 
     pub fn switch(&mut self, up: bool) {
         self.up = up;
+        self.dozes = false;
+    }
+
+    pub fn is_dozing(&self) -> bool {
+        self.dozes
+    }
+
+    pub fn doze(&mut self, dozes: bool) {
+        self.dozes = dozes;
     }
 
     pub fn exhaust(&mut self) {
@@ -56,7 +68,7 @@ impl Power {
     pub fn times(&self, now: Instant, activity: Activity) -> StateTimes {
         let mut times = self.times;
         let passed = now.since(self.since);
-        match (self.up, activity) {
+        match (self.up && !self.dozes, activity) {
             _ if self.exhausted => {}
             (false, _) => times.sleep += passed,
             (true, Activity::Sending) => times.tx += passed,
@@ -87,7 +99,7 @@ impl Power {
     ) -> Option<Wake> {
         let battery_j = energy.battery_j?;
         self.generation += 1;
-        let watts = match (self.up, activity) {
+        let watts = match (self.up && !self.dozes, activity) {
             _ if self.exhausted => 0.0,
             (false, _) => energy.sleep_w,
             (true, Activity::Sending) => energy.tx_w,

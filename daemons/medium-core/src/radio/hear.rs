@@ -36,7 +36,11 @@ impl Radio {
         }
         transceiver.sense_sum(together);
         let rules = params.rules;
-        let cause = rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing);
+        // One that dozes receives nothing. Signals count for the moment at which it wakes.
+        let cause = match self.power.is_dozing() {
+            true => Fate::Off,
+            false => rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing),
+        };
         self.transceiver.add(arriving, cause);
         if sensed {
             self.foresee_empty(at)
@@ -104,8 +108,10 @@ impl Radio {
             fate = received.fate;
             fates = received.fates;
             noise_mw += received.worst_mw;
-            rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
-        } else {
+            if !self.power.is_dozing() {
+                rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
+            }
+        } else if !self.power.is_dozing() {
             rules.signal_passes(transceiver, sense, alone, at.now);
         }
         let mut wake = None;

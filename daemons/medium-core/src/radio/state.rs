@@ -5,6 +5,7 @@ use hoplab_base::{Duration, Instant};
 
 use super::{Moment, Radio};
 use crate::parts::{Activity, Wake};
+use crate::Fate;
 
 impl Radio {
     pub fn activity(&self) -> Activity {
@@ -28,6 +29,27 @@ impl Radio {
         let activity = self.activity();
         let energy = &at.setup.params.energy;
         self.power.foresee_empty(at.now, energy, activity)
+    }
+
+    /// It dozes from now on, or wakes. One that has something to send or to answer stays awake.
+    pub fn doze(&mut self, dozes: bool, at: Moment<'_>) -> Option<Wake> {
+        let is_new = self.power.is_up() && self.power.is_dozing() != dozes;
+        if !is_new || (dozes && self.is_engaged()) {
+            return None;
+        }
+        self.book(at.now);
+        self.power.doze(dozes);
+        if dozes {
+            self.transceiver.spoil(Fate::Off);
+        }
+        self.foresee_empty(at)
+    }
+
+    fn is_engaged(&self) -> bool {
+        self.transceiver.is_sending()
+            || self.queue_len() > 0
+            || self.exchange.awaited().is_some()
+            || self.exchange.response().is_some()
     }
 
     /// The channel is busy, which is noticed after `unnoticed`.
