@@ -15,7 +15,6 @@ DOCS = PROJECT / "docs"
 NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LIMITS = (
     "streams are ideal",
-    "radios do not sleep between beacons",
     "1000 stations",
     "compute in no time",
     "Propagation delay is zero",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that doze: what a scenario may say of them, and what the medium is told."""
+"""Clients that doze: what a scenario may say of them, and what the medium knows."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def joules(listen_interval: int, results: Results) -> tuple[float, float]:
 
 
 def waits_ms(results: Results) -> tuple[float, float]:
-    """The mean round trip of pings, and what it is by hand: up to the end of the next beacon, then
-    three exchanges: the client says that it is awake, the request, the response."""
+    """The mean round trip of pings, and what it is by hand. A ping waits for the end of the next
+    beacon. Then the client says that it is awake, and request and response follow."""
     ends = [until_s for _, until_s in beacons(results)]
     rows = [row for row in results.rows("exchanges") if row["rtt_ms"] is not None]
     waits = [next(end for end in ends if end > row["sent_s"]) - row["sent_s"] for row in rows]

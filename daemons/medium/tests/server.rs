@@ -209,6 +209,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         noise_dbm: Dbm(-93.5),
         rts_threshold: NO_RTS,
         data_rate: None,
+        power_save: None,
         roams: false,
         control: None,
         others_radios: false,
