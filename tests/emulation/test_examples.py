@@ -112,6 +112,8 @@ FOUND = {
     ),
     "quic": Example({"program.1.run": "python3 fetch.py tls server"}, page, (0.65, 0.75)),
     "walk-away": Example({"radio.rate_mbps": 54}, delivery, (1.1, 10.0)),
+    # Out of the cell TCP has nothing, for half of the run.
+    "mptcp": Example({"flow.0.protocol": "tcp"}, goodput(0), (1.5, 4.0)),
 }
 
 

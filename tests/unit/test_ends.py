@@ -19,7 +19,9 @@ EPOCH_NS = 7_000_000_000
 
 def conversation(**flow: Any) -> Conversation:
     whole = {"source": "n0", "destination": "n1", **flow}
-    document = {"duration_s": 10, "topology": {"kind": "pair"}, "flow": [whole]}
+    document: dict[str, Any] = {"duration_s": 10, "topology": {"kind": "pair"}, "flow": [whole]}
+    if whole.get("protocol") == "mptcp":
+        document["routing"] = {"protocol": "static"}
     return plan(resolve(parse(document, "test"))).conversations[0]
 
 
@@ -73,11 +75,16 @@ def test_a_sender_is_told_final_values(told: Ends) -> None:
             "packet_bytes": 160,
             "packets": 9,
             "rate_bps": 64_000.0,
-            "seed": None,
+            "spacing": "even",
+            "pauses": None,
+            "seed": flow.seed,
         }
     }
-    flow = conversation(**udp, spacing="random")
-    assert end(told.client(flow))["udp_send"]["seed"] == flow.seed
+    bursts = {"on": {"kind": "exponential", "mean": 0.5}, "off": {"mean": 2.0}}
+    sends = end(told.client(conversation(**udp, spacing="poisson", **bursts)))["udp_send"]
+    assert sends["spacing"] == "poisson"
+    on = {"exponential": {"mean": 0.5, "high": None}}
+    assert sends["pauses"] == {"on": on, "off": {"fixed": {"mean": 2.0}}}
     assert end(told.client(conversation(protocol="udp")))["udp_send"]["rate_bps"] is None
 
 
@@ -106,6 +113,27 @@ def test_a_transfer_is_told_how_much(told: Ends) -> None:
     flow = conversation(generator="hoplab")
     assert end(told.client(flow))["tcp_send"]["counted"] is None
     assert end(told.server(flow))["tcp_receive"]["counted"] is None
+
+
+def test_ends_of_mptcp_leave_segments_to_the_kernel(told: Ends) -> None:
+    flow = conversation(protocol="mptcp")
+    sender, receiver = end(told.client(flow))["tcp_send"], end(told.server(flow))["tcp_receive"]
+    assert (sender["multipath"], sender["mss"], receiver["multipath"]) == (True, None, True)
+    sender = end(told.client(conversation(generator="hoplab")))["tcp_send"]
+    assert (sender["multipath"], sender["mss"]) == (False, 1460)
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [
+        ({"on": {"mean": 1.0}}, "need each other"),
+        ({"on": {"mean": 0.0}, "off": {"mean": 1.0}}, "on: 0 s; a mean of at least"),
+        ({"spacing": "poisson", "generator": "iperf3"}, "is not iperf3's"),
+    ],
+)
+def test_what_pauses_cannot_be_is_refused(flow: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        conversation(protocol="udp", rate_kbps=64, **flow)
 
 
 def test_both_ends_of_transactions_draw_alike(told: Ends) -> None:

@@ -56,6 +56,8 @@ PARTS = {
     "tcp/round-trips": "round_trips:items",
     "tcp/queues": "queues:items",
     "tcp/links": "links:items",
+    "tcp/mptcp": "multipath:items",
+    "tcp/l4s": "l4s:items",
 }
 QUICK = (
     "medium/maximum",

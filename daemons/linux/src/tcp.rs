@@ -5,13 +5,15 @@ use crate::calls::{count, Call};
 use crate::error::{trying, Error};
 use crate::{signals, socket, wait, Interest};
 use hoplab_base::Duration;
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 /// Octets that one system call moves at most, as iperf3's.
 const BLOCK: usize = 128 << 10;
+/// Connections that a listener lets wait.
+const BACKLOG: i32 = 8;
 
 /// What a sender's connection has of its own; None leaves the kernel's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,13 +26,18 @@ pub struct Options<'a> {
     pub congestion_control: Option<&'a str>,
     /// Short segments do not wait for more (RFC 896).
     pub no_delay: bool,
+    /// Multipath TCP (RFC 8684), if the kernel has it.
+    pub multipath: bool,
+}
+
+fn new_socket(own: SocketAddr, kind: Type, multipath: bool) -> Result<Socket, Error> {
+    let protocol = multipath.then(|| Protocol::from(libc::IPPROTO_MPTCP));
+    let what = if multipath { "MPTCP socket" } else { "TCP socket" };
+    trying(what, Socket::new(Domain::for_address(own), kind, protocol))
 }
 
 fn open(own: SocketAddr, kind: Type, options: &Options) -> Result<Socket, Error> {
-    let socket = trying(
-        "TCP socket",
-        Socket::new(Domain::for_address(own), kind, None),
-    )?;
+    let socket = new_socket(own, kind, options.multipath)?;
     socket::mark(&socket, own, options.traffic_class)?;
     trying("reuse of addresses", socket.set_reuse_address(true))?;
     if let Some(octets) = options.mss {
@@ -79,6 +86,8 @@ impl Whole {
 pub struct Connection {
     stream: TcpStream,
     room: Vec<u8>,
+    /// To which further subflows of a multipath connection come, or None.
+    _listener: Option<TcpListener>,
 }
 
 /// How a wait of a [`Connection`] ended.
@@ -113,13 +122,25 @@ impl Connection {
         }
         // A second call says what became of the first.
         trying(what(), SockRef::from(&stream).connect(&to.into()))?;
-        Ok(Some(Self::over(stream)))
+        Ok(Some(Self::over(stream, None)))
     }
 
     /// The first connection to `own`; None if a signal came first.
-    pub fn accept(own: SocketAddr, traffic_class: Option<u8>) -> Result<Option<Self>, Error> {
+    pub fn accept(
+        own: SocketAddr,
+        traffic_class: Option<u8>,
+        multipath: bool,
+    ) -> Result<Option<Self>, Error> {
         let what = || format!("address {own}");
-        let listener = trying(what(), TcpListener::bind(own))?;
+        let listener = if multipath {
+            let socket = new_socket(own, Type::STREAM, true)?;
+            trying("reuse of addresses", socket.set_reuse_address(true))?;
+            trying(what(), socket.bind(&own.into()))?;
+            trying(what(), socket.listen(BACKLOG))?;
+            TcpListener::from(socket)
+        } else {
+            trying(what(), TcpListener::bind(own))?
+        };
         socket::mark(&listener, own, traffic_class)?;
         trying(what(), listener.set_nonblocking(true))?;
         while !signals::stopped() {
@@ -127,7 +148,8 @@ impl Connection {
             match listener.accept() {
                 Ok((stream, _)) => {
                     trying(what(), stream.set_nonblocking(true))?;
-                    return Ok(Some(Self::over(stream)));
+                    let kept = multipath.then_some(listener);
+                    return Ok(Some(Self::over(stream, kept)));
                 }
                 Err(error) if is_nothing(&error) => {}
                 Err(error) => return trying(what(), Err(error)),
@@ -142,9 +164,13 @@ impl Connection {
         Ok(self)
     }
 
-    fn over(stream: TcpStream) -> Self {
+    fn over(stream: TcpStream, listener: Option<TcpListener>) -> Self {
         let room = vec![0; BLOCK];
-        Connection { stream, room }
+        Connection {
+            stream,
+            room,
+            _listener: listener,
+        }
     }
 
     /// Sends so many octets; without end for [`u64::MAX`].

@@ -32,5 +32,5 @@ pub use hoplab_base::{Duration, Instant};
 pub use pinger::{Echoes, Moment, Pinger};
 pub use receiver::{Grid, Receiver, Row};
 pub use sender::Sender;
-pub use spacing::{Pace, Spacing};
+pub use spacing::{Pace, Pauses, Spacing};
 pub use turns::{Thinking, Turn, Turns};

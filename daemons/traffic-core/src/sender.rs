@@ -2,7 +2,7 @@
 //! The end that sends datagrams.
 
 use crate::datagram::{Header, HEADER_LEN};
-use crate::spacing::{Pace, Spacing};
+use crate::spacing::Pace;
 use alloc::vec;
 use alloc::vec::Vec;
 use hoplab_base::{Duration, Instant};
@@ -22,18 +22,17 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Sends `packets` datagrams, without end if None, of `octets` of payload, the first at `start`.
+    /// Sends `packets` datagrams, without end if None, of `octets` of payload, at the times of `pace`.
     /// A payload has at least [`HEADER_LEN`] octets. `to_date` is what turns the driver's times into
     /// dates.
     pub fn new(
-        spacing: Spacing,
+        pace: Pace,
         packets: Option<u64>,
         octets: usize,
-        start: Instant,
         to_date: Duration,
     ) -> Self {
         Sender {
-            pace: Pace::new(spacing, start),
+            pace,
             left: packets,
             number: 0,
             to_date,

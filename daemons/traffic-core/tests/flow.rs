@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A sender and a receiver with a wire of the test's between them, in virtual time.
 
-use hoplab_traffic_core::{Duration, Grid, Header, Instant, Receiver, Row, Sender, Spacing};
+use hoplab_traffic_core::{Duration, Grid, Header, Instant, Pace, Receiver, Row, Sender, Spacing};
 
 const EPOCH: Instant = Instant(10_000_000_000);
 /// Dates are so far from the driver's times.
@@ -21,7 +21,7 @@ fn sender(packets: Option<u64>) -> Sender {
     let spacing = Spacing::Even {
         interval_s: INTERVAL.as_secs_f64(),
     };
-    Sender::new(spacing, packets, OCTETS, EPOCH, TO_DATE)
+    Sender::new(Pace::new(spacing, EPOCH), packets, OCTETS, TO_DATE)
 }
 
 fn receiver(end: Instant) -> Receiver {

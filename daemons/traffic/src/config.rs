@@ -2,7 +2,7 @@
 //! The document that says what the end of a flow does. Times are of CLOCK_MONOTONIC.
 
 use hoplab_base::{Duration, Instant};
-use hoplab_traffic_core::Draw;
+use hoplab_traffic_core::{Draw, Pauses};
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,8 +41,20 @@ pub struct UdpSend {
     pub packets: Option<u64>,
     /// None: as fast as the socket takes them.
     pub rate_bps: Option<f64>,
-    /// Of random gaps; None: even ones.
-    pub seed: Option<u64>,
+    /// Gaps of a sender with a rate.
+    pub spacing: Gaps,
+    /// None: without silence.
+    pub pauses: Option<Pauses>,
+    /// Of random gaps and pauses.
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gaps {
+    Even,
+    Random,
+    Poisson,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,10 +73,12 @@ pub struct TcpSend {
     pub own: SocketAddr,
     pub to: SocketAddr,
     pub traffic_class: Option<u8>,
-    /// With options, octets.
-    pub mss: u32,
+    /// With options, octets; None leaves the kernel's.
+    pub mss: Option<u32>,
     /// By the kernel's name.
     pub congestion_control: String,
+    /// By Multipath TCP (RFC 8684).
+    pub multipath: bool,
     /// None: without end.
     pub counted: Option<Counted>,
 }
@@ -82,6 +96,7 @@ pub struct Counted {
 pub struct TcpReceive {
     pub own: SocketAddr,
     pub traffic_class: Option<u8>,
+    pub multipath: bool,
     pub counted: Option<Awaited>,
 }
 

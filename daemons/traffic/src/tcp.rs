@@ -13,7 +13,8 @@ use std::io::Write;
 pub fn send(config: &TcpSend) -> Result<(), Error> {
     let options = Options {
         traffic_class: config.traffic_class,
-        mss: Some(config.mss),
+        mss: config.mss,
+        multipath: config.multipath,
         congestion_control: Some(&config.congestion_control),
         no_delay: config.counted.is_some(),
     };
@@ -36,7 +37,7 @@ fn send_on(config: &TcpSend, options: &Options) -> Result<(), Error> {
 fn send_counted(config: &TcpSend, counted: &Counted, options: &Options) -> Result<(), Error> {
     let connection = Whole::connect(config.own, config.to, options)?;
     let packet = vec![0; counted.packet_bytes];
-    let is_short = counted.packet_bytes < config.mss as usize;
+    let is_short = config.mss.is_some_and(|mss| counted.packet_bytes < mss as usize);
     for _ in 0..counted.packets {
         connection.send(&packet, is_short).map_err(Error::Send)?;
     }
@@ -46,7 +47,7 @@ fn send_counted(config: &TcpSend, counted: &Counted, options: &Options) -> Resul
 
 /// Receives one transfer, and stays. Of one that ends, writes when its last octet had come.
 pub fn receive(config: &TcpReceive) -> Result<(), Error> {
-    let Some(mut connection) = Connection::accept(config.own, config.traffic_class)? else {
+    let Some(mut connection) = Connection::accept(config.own, config.traffic_class, config.multipath)? else {
         return Ok(());
     };
     let awaited = config.counted.as_ref();

@@ -74,7 +74,7 @@ fn think_until(due: Instant) {
 
 /// Takes one connection, and answers each request when all of it has come.
 pub fn respond(config: &Respond) -> Result<(), Error> {
-    let Some(connection) = Connection::accept(config.own, config.traffic_class)? else {
+    let Some(connection) = Connection::accept(config.own, config.traffic_class, false)? else {
         return Ok(());
     };
     let mut connection = connection.without_delay()?;

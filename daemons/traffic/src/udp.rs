@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connects the ends of a UDP flow to sockets, clock and table.
 
-use crate::config::{UdpReceive, UdpSend};
+use crate::config::{Gaps, UdpReceive, UdpSend};
 use crate::error::Error;
 use crate::rows::{self, of_datagrams};
 use hoplab_base::{Duration, Instant};
 use hoplab_linux::{kernel, signals, sleep_until, udp};
 use hoplab_records::udp::Table;
-use hoplab_traffic_core::{Grid, Receiver, Sender, Spacing, HEADER_LEN};
+use hoplab_traffic_core::{Grid, Pace, Receiver, Sender, Spacing, HEADER_LEN};
 
 const BITS: f64 = 8.0;
 
@@ -27,7 +27,11 @@ pub fn send(config: &UdpSend) -> Result<(), Error> {
     let to_date = to_date();
     let mut now = kernel::now();
     let octets = config.packet_bytes;
-    let mut core = Sender::new(spacing(config), config.packets, octets, now, to_date);
+    let mut pace = Pace::new(spacing(config), now);
+    if let Some(pauses) = config.pauses {
+        pace = pace.pausing(pauses, config.seed);
+    }
+    let mut core = Sender::new(pace, config.packets, octets, to_date);
     while let Some(due) = core.next_deadline() {
         if due > now {
             sleep_until(due);
@@ -47,9 +51,11 @@ fn spacing(config: &UdpSend) -> Spacing {
         return Spacing::Saturating;
     };
     let interval_s = config.packet_bytes as f64 * BITS / rate_bps;
-    match config.seed {
-        None => Spacing::Even { interval_s },
-        Some(seed) => Spacing::Random { interval_s, seed },
+    let seed = config.seed;
+    match config.spacing {
+        Gaps::Even => Spacing::Even { interval_s },
+        Gaps::Random => Spacing::Random { interval_s, seed },
+        Gaps::Poisson => Spacing::Poisson { interval_s, seed },
     }
 }
 

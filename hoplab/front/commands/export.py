@@ -13,7 +13,7 @@ import pyarrow.csv
 import typer
 
 from hoplab.host import results
-from hoplab.host.analysis import path_trace
+from hoplab.host.analysis import flent, path_trace
 from hoplab.host.results import parquet
 from hoplab.host.results.reader import Results
 from hoplab.host.runs.push import DATASET
@@ -28,6 +28,7 @@ USUAL_ROWS = 40
 GAP = "  "
 DIGITS = 12
 """Digits of a number, as many as a table's values have."""
+FORMS = (*path_trace.FORMS, "flent")
 
 
 @app.command()
@@ -36,7 +37,9 @@ def export(
     csv: Annotated[bool, typer.Option("--csv", help="Tables as CSV files, the default.")] = True,
     form: Annotated[
         str | None,
-        typer.Option("--as", metavar="FORM", help="A flow's path: mahimahi, netem or csv."),
+        typer.Option(
+            "--as", metavar="FORM", help="A flow's path: mahimahi, netem or csv; rrul: flent."
+        ),
     ] = None,
     flow: Annotated[str | None, typer.Option(help="Which flow's, with --as.")] = None,
     out: Annotated[
@@ -46,7 +49,8 @@ def export(
 ) -> None:
     """Write a finished run's tables, or a sweep's results, as CSV files for other programs.
 
-    With --as, write what the path gave a flow that always had something to send, for emulators.
+    With --as, write what the path gave a flow that always had something to send, for emulators. Or
+    write a flow of rrul as a data file of flent.
     """
 
     if form is not None:
@@ -68,14 +72,19 @@ def export(
 
 
 def _path(run_folder: Path, form: str, flow: str | None, out: Path | None) -> None:
-    """Write a flow's path as a trace."""
-    if form not in path_trace.FORMS:
-        raise ScenarioError(f"--as: {form!r} is no form; one of: {', '.join(path_trace.FORMS)}")
+    """Write a flow's path as a trace, or a test for flent."""
+    if form not in FORMS:
+        raise ScenarioError(f"--as: {form!r} is no form; one of: {', '.join(FORMS)}")
     run = results.load(run_folder)
-    packets = path_trace.of_flow(run, run.resolved, flow)
-    path = out or run_folder / f"path.{path_trace.SUFFIXES[form]}"
+    if form == "flent":
+        path = out or run_folder / f"rrul.{flent.SUFFIX}"
+        content = flent.packed(run, flow)
+    else:
+        packets = path_trace.of_flow(run, run.resolved, flow)
+        path = out or run_folder / f"path.{path_trace.SUFFIXES[form]}"
+        content = path_trace.text(packets, form, path.name).encode("ascii")
     try:
-        path.write_text(path_trace.text(packets, form, path.name), encoding="ascii")
+        path.write_bytes(content)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written: {error.strerror}; name --out") from None
     output.print(f"{form}: {path}", soft_wrap=True, markup=False)

@@ -14,6 +14,7 @@ from hoplab.guest.network import cells, mesh
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split, static
 from hoplab.guest.system.processes import Daemons
+from hoplab.model.keys.resolved import MptcpFlow
 
 REAL_TIME_LEAD_S = (2.0, 0.5)
 """Seconds that starting takes at least in real time, and seconds for each station."""
@@ -54,6 +55,11 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
         cells.associate(plan, namespaces, built.out, daemons, clock.epoch_ns / NANOSECONDS)
     if plan.scenario.routing.protocol == "static":
         static.install(plan, namespaces)
+        if any(isinstance(flow, MptcpFlow) for flow in plan.scenario.flow):
+            # Import here, so that a run without MPTCP does not import it.
+            from hoplab.guest.routing import multipath
+
+            multipath.install(plan, namespaces)
     elif plan.scenario.routing.protocol != "own":
         routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
     if plan.splits and plan.scenario.routing.protocol != "dsr":

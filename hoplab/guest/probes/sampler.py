@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.options import SackNotes
@@ -12,8 +12,13 @@ from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.probes.wifi_queues import WifiQueues
 from hoplab.guest.probes.wired_queues import WiredQueues
+from hoplab.model.keys.resolved import MptcpFlow
+from hoplab.model.network.multipath import paths
 from hoplab.model.network.plan import Conversation, Plan
 from hoplab.model.records.writer import Records
+
+if TYPE_CHECKING:
+    from hoplab.guest.probes.subflows import Subflows
 
 GOODPUT_WINDOW_S = 1.0
 ProbedEnd = tuple[SocketProbe, tuple[str, int]]
@@ -44,6 +49,8 @@ class Sampler:
         self._totals = deque([(0.0, 0)])
         """Time and bytes delivered, at the samples of the last second."""
         self._wired = WiredQueues(plan, namespaces, records)
+        self._plan = plan
+        self._subflows: dict[str, Subflows] = {}
 
     def begin(self, conversation: Conversation) -> None:
         """The flow's client has started."""
@@ -89,10 +96,39 @@ class Sampler:
         flow = conversation.flow
         near = (conversation.source_address, conversation.client_port)
         far = (conversation.destination_address, conversation.server_port)
+        if isinstance(flow, MptcpFlow):
+            self._sample_subflows(conversation, t_s)
+            return
         ends = (self._probes[flow.source], near), (self._probes[flow.destination], far)
         self._sample_way(conversation.name, ends, conversation, t_s)
         if flow.protocol == "rr":  # its responses come from the other end
             self._sample_way(f"{conversation.name}<", ends[::-1], conversation, t_s)
+
+    def _sample_subflows(self, conversation: Conversation, t_s: float) -> None:
+        """Add a row for each subflow, and one for the flow."""
+        # Import here, so that a run without MPTCP does not import it.
+        from hoplab.guest.probes.subflows import Subflows
+
+        flow, name = conversation.flow, conversation.name
+        previous = self._last.get(name)
+        if previous is not None and previous["t_s"] == t_s:
+            return
+        known = self._subflows.get(name)
+        if known is None:
+            ends = flow.source, flow.destination
+            near, far = paths(self._plan, *ends), paths(self._plan, *ends[::-1])
+            known = Subflows(conversation, near, far)
+            self._subflows[name] = known
+        going = list(known.rows(self._probes[flow.source]))
+        for row in going:
+            self._records.add("subflows", t_s=t_s, **row)
+        whole = known.row(going, self._probes[flow.destination])
+        if whole is not None:
+            whole["t_s"] = t_s
+            self._standby.read()
+            whole |= self._standby.columns(conversation, t_s)
+            self._records.add("tcp", flow=name, **whole)
+            self._last[name] = whole
 
     def _sample_way(
         self, name: str, ends: tuple[ProbedEnd, ProbedEnd], conversation: Conversation, t_s: float

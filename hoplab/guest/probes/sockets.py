@@ -14,8 +14,8 @@ from hoplab.model.errors import HoplabError
 
 NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY = 20
-NLM_F_REQUEST = 1
-NLMSG_ERROR = 2
+NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
+NLMSG_ERROR, NLMSG_DONE = 2, 3
 INET_DIAG_INFO = 2
 INET_DIAG_VEGASINFO = 3
 """Requests the congestion control's own values, in a layout of its choice."""
@@ -23,6 +23,10 @@ INET_DIAG_BBRINFO = 16
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 EXTENSIONS = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1)
 LISTENING = 10
+ALL_STATES = 0xFFF
+LARGEST_PROTOCOL = 255
+"""The request has an octet for it; REQ_PROTOCOL says what is more."""
+REQ_PROTOCOL = 3
 
 HEADER = struct.Struct("=IHHII")
 REQUEST = struct.Struct("!BBBxIHH16s16sIII")
@@ -101,6 +105,36 @@ class SocketProbe:
         if answer[HEADER.size + 1] == LISTENING:
             return None
         return info_of(answer, HEADER.size + MESSAGE_BYTES, length) or None
+
+    def all(self, protocol: int) -> list[bytes]:
+        """Return the answer for each connected socket of IPv4, from its struct inet_diag_msg on.
+        The kernel has one such question at a time."""
+        request = REQUEST.pack(
+            socket.AF_INET,
+            min(protocol, LARGEST_PROTOCOL),
+            EXTENSIONS,
+            # Alone among them it has the host's order of octets.
+            socket.htonl(ALL_STATES & ~(1 << LISTENING)),
+            *(0, 0, bytes(16), bytes(16), 0),
+            *(NO_COOKIE, NO_COOKIE),
+        )
+        request += ATTRIBUTE.pack(8, REQ_PROTOCOL) + struct.pack("=I", protocol)
+        flags = NLM_F_REQUEST | NLM_F_DUMP
+        header = HEADER.pack(HEADER.size + len(request), SOCK_DIAG_BY_FAMILY, flags, 0, 0)
+        self._diag.send(header + request)
+        found: list[bytes] = []
+        while True:
+            answer = self._diag.recv(1 << 16)
+            at = 0
+            while at < len(answer):
+                length, kind, *_ = HEADER.unpack_from(answer, at)
+                if kind == NLMSG_DONE:
+                    return found
+                if kind == NLMSG_ERROR:
+                    code = -struct.unpack_from("=i", answer, at + HEADER.size)[0]
+                    raise HoplabError(f"sock_diag: the kernel refuses: {os.strerror(code)}")
+                found.append(answer[at + HEADER.size : at + length])
+                at += _aligned(length)
 
     def close(self) -> None:
         self._diag.close()

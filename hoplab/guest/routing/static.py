@@ -48,26 +48,30 @@ def _neighbours(
 def _route(
     plan: Plan, namespaces: Namespaces, routes: Routes, station: str, hop: str, destination: str
 ) -> None:
-    wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
-    if wired is not None:
-        interface = wired.interface
-    else:
-        way = plan.way(station, hop)
-        assert way is not None, f"{station} and {hop} are neighbours in no network"
-        interface, _ = way
+    wired = any(end.peer_station == hop for end in plan.ends[station])
     for addresses in _families(plan):
-        gateway = addresses[hop] if hop != destination else None
-        if wired is not None:
-            of_ipv4 = addresses is plan.address
-            gateway = wired.peer_address if of_ipv4 else wired.peer_address_6
+        interface, gateway = next_hop(plan, station, hop, addresses)
+        via = gateway if wired or hop != destination else None
         routes.route(
             addresses[destination],
             namespaces.index(station, interface),
             addresses[station],
-            gateway,
-            onlink=gateway is not None and (wired is None or addresses is plan.address_6),
+            via,
+            onlink=via is not None and (not wired or addresses is plan.address_6),
             metrics=plan.metrics[station].get(destination),
         )
+
+
+def next_hop(plan: Plan, station: str, hop: str, addresses: dict[str, str]) -> tuple[str, str]:
+    """Return the interface by which a station sends to its neighbour ``hop``, and the neighbour's
+    address there. ``addresses`` are stations' of one version of IP."""
+    wired = next((end for end in plan.ends[station] if end.peer_station == hop), None)
+    if wired is not None:
+        of_ipv4 = addresses is plan.address
+        return wired.interface, wired.peer_address if of_ipv4 else wired.peer_address_6
+    way = plan.way(station, hop)
+    assert way is not None, f"{station} and {hop} are neighbours in no network"
+    return way[0], addresses[hop]
 
 
 def _families(plan: Plan) -> list[dict[str, str]]:

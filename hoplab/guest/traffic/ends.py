@@ -9,7 +9,14 @@ from typing import Any
 
 from hoplab.guest.system.processes import program
 from hoplab.model.keys import documents
-from hoplab.model.keys.resolved import PingFlow, RequestFlow, TcpFlow, UdpFlow
+from hoplab.model.keys.resolved import (
+    AnyFlow,
+    MptcpFlow,
+    PingFlow,
+    RequestFlow,
+    TcpFlow,
+    UdpFlow,
+)
 from hoplab.model.keys.traffic import Draw
 from hoplab.model.keys.variants import kernel_congestion_control
 from hoplab.model.network.plan import Conversation
@@ -52,7 +59,7 @@ class Ends:
         if isinstance(flow, TcpFlow) and flow.counted_bytes is not None:
             report = self.out / "raw" / f"counted-{conversation.name}.json"
             counted = {"octets": flow.counted_bytes, "report": str(report)}
-        return "tcp_receive", {**marked, "counted": counted}
+        return "tcp_receive", {**marked, "counted": counted, "multipath": _is_multipath(flow)}
 
     def _asking(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
         flow = conversation.flow
@@ -93,7 +100,11 @@ def _datagrams(conversation: Conversation, flow: UdpFlow) -> dict[str, Any]:
         "packet_bytes": flow.packet_bytes,
         "packets": flow.packets,
         "rate_bps": None if flow.rate_kbps is None else 1000 * flow.rate_kbps,
-        "seed": conversation.seed if flow.spacing == "random" else None,
+        "spacing": "even" if flow.spacing is None else flow.spacing,
+        "pauses": None
+        if flow.on is None or flow.off is None
+        else {"on": _draw(flow.on), "off": _draw(flow.off)},
+        "seed": conversation.seed,
     }
 
 
@@ -102,10 +113,16 @@ def _transfer(flow: TcpFlow) -> dict[str, Any]:
     if flow.packets is not None:
         counted = {"packets": flow.packets, "packet_bytes": flow.packet_bytes}
     return {
-        "mss": flow.mss,
+        # The kernel's sockets of MPTCP do not take it.
+        "mss": None if _is_multipath(flow) else flow.mss,
+        "multipath": _is_multipath(flow),
         "congestion_control": kernel_congestion_control(flow.congestion_control),
         "counted": counted,
     }
+
+
+def _is_multipath(flow: AnyFlow) -> bool:
+    return isinstance(flow, MptcpFlow)
 
 
 def _echoes(conversation: Conversation, flow: PingFlow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hoplab.model.checks.names import known
 from hoplab.model.errors import ScenarioError
-from hoplab.model.keys.resolved import AnyFlow, PingFlow, Resolved, TcpFlow, UdpFlow
+from hoplab.model.keys.resolved import AnyFlow, MptcpFlow, PingFlow, Resolved, TcpFlow, UdpFlow
 from hoplab.model.keys.routers import ROUTERS
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import STAMP_BYTES, Split
@@ -56,10 +56,35 @@ def check_flows(scenario: Resolved) -> None:
                 "or packets"
             )
         _segment_size(scenario, flow, i)
+        if isinstance(flow, MptcpFlow):
+            _multipath(scenario, flow, i)
         if scenario.routing.protocol in ROUTERS:
             _by_tables(scenario, flow, i)
         if isinstance(flow.split, Split):
             _split(scenario, flow, i, flow.split, graph)
+
+
+def _multipath(scenario: Resolved, flow: MptcpFlow, i: int) -> None:
+    if scenario.routing.protocol != "static" or scenario.is_found:
+        raise ScenarioError(
+            f'flow.{i}.protocol: "mptcp" needs a route by each of its paths, which only '
+            'routing.protocol = "static" gives; set it'
+        )
+    if flow.ip != 4:
+        raise ScenarioError(f"flow.{i}.ip: the paths of MPTCP have addresses of IPv4 here; use 4")
+
+
+def check_multipath(scenario: Resolved) -> None:
+    """Raise `ScenarioError` for neighbours of `mptcp` that no wire joins to their station."""
+    wired = {frozenset(link.ends) for link in scenario.link}
+    for i, station in enumerate(scenario.station):
+        for name in ("without", "backup") if station.mptcp else ():
+            for other in getattr(station.mptcp, name):
+                if frozenset((station.name, other)) not in wired:
+                    raise ScenarioError(
+                        f"station.{i}.mptcp.{name}: {other!r} is at no link of {station.name}; "
+                        "name the other end of one"
+                    )
 
 
 def check_paths(scenario: Resolved) -> None:

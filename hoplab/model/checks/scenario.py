@@ -13,7 +13,7 @@ from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories
 from hoplab.model.checks.cells import check_cells
 from hoplab.model.checks.channels import Place, check_channels
-from hoplab.model.checks.flows import check_flows, check_packets, check_paths
+from hoplab.model.checks.flows import check_flows, check_multipath, check_packets, check_paths
 from hoplab.model.checks.ipv6 import check_ipv6
 from hoplab.model.checks.names import known, named_once
 from hoplab.model.checks.programs import check_programs
@@ -69,6 +69,7 @@ def _checks() -> Iterator[tuple[str | None, Check]]:
     yield "loss", _losses
     yield "event", _events
     yield "flow", check_flows
+    yield None, check_multipath
     yield None, check_packets
     yield "program", check_programs
     yield None, _detours

@@ -112,7 +112,7 @@ class ResolvedFlow(Flow):
 class TcpFlow(ResolvedFlow):
     """A transfer by TCP, of a number of packets or until its end."""
 
-    protocol: Literal["tcp"]
+    protocol: Literal["tcp", "mptcp"]
     generator: Literal["hoplab", "iperf3"]
     congestion_control: Annotated[str, Field(strict=True)]
     mss: Integer
@@ -130,6 +130,15 @@ class TcpFlow(ResolvedFlow):
         if self.packets is None or self.packet_bytes is None:
             return None
         return self.packets * self.packet_bytes
+
+
+@narrows(TcpFlow)
+class MptcpFlow(TcpFlow):
+    """The same by Multipath TCP (RFC 8684). Its segments are the kernel's."""
+
+    protocol: Literal["mptcp"]
+    generator: Literal["hoplab"] = "hoplab"
+    mss: Integer = 1460
 
 
 @narrows(ResolvedFlow)
@@ -168,6 +177,7 @@ def _protocol(value: object) -> str:
 
 AnyFlow = Annotated[
     Annotated[TcpFlow, Tag(f"{UNION}tcp")]
+    | Annotated[MptcpFlow, Tag(f"{UNION}mptcp")]
     | Annotated[UdpFlow, Tag(f"{UNION}udp")]
     | Annotated[PingFlow, Tag(f"{UNION}ping")]
     | Annotated[RequestFlow, Tag(f"{UNION}rr")],
@@ -175,6 +185,7 @@ AnyFlow = Annotated[
 ]
 FLOWS: dict[str, type[TcpFlow | UdpFlow | PingFlow | RequestFlow]] = {
     "tcp": TcpFlow,
+    "mptcp": MptcpFlow,
     "udp": UdpFlow,
     "ping": PingFlow,
     "rr": RequestFlow,

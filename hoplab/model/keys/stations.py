@@ -208,6 +208,22 @@ class Port(Table):
     mac: Mac = key(..., "hardware address")
 
 
+class Multipath(Table):
+    """Settings of a station's path manager, the kernel's own (`ip mptcp`)."""
+
+    subflows: Integer = key(
+        8, "subflows that a connection may have beside the first; the kernel's limit", ge=0, le=8
+    )
+    without: tuple[Name, ...] = key(
+        (), "neighbours by wire whose links are no paths", max_length=64
+    )
+    backup: tuple[Name, ...] = key(
+        (),
+        "neighbours by wire whose links only carry data when no other path does",
+        max_length=64,
+    )
+
+
 class Station(Placed):
     """A host: a network namespace with a radio, wired interfaces, or both."""
 
@@ -235,6 +251,7 @@ class Station(Placed):
     )
     tcp: Tcp | None = key(None, "its own TCP: keys that differ from `[tcp]`")
     sysctl: Sysctls | None = key(None, "settings of its kernel, over `tcp.sysctl`")
+    mptcp: Multipath | None = key(None, "paths of its MPTCP connections ([paths](mptcp.md))")
     port: Port | None = key(None, 'its radio, if `network.built_by = "script"`')
 
     @model_validator(mode="after")

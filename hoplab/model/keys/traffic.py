@@ -39,6 +39,8 @@ FASTEST_PACKETS_PER_S = 250_000
 """A-MPDUs of 100 octets each at 866.7 Mbit/s carry 206,000 a second. Each costs a guest some ten to
 a hundred microseconds of a core."""
 MOST_DRAWN = 1e12
+LEAST_ON_S = 1e-4
+"""Mean time of sending between two silences."""
 MAX_OCTETS = 1e9
 """Mean octets of a request or a response."""
 MAX_BUFFER_BYTES = 212_992
@@ -168,26 +170,31 @@ PING_INTERVAL_S, PING_TIMEOUT_S, PING_BYTES = 1.0, 10.0, 56
 """Defaults of Linux' ping (iputils): its interval, its longest wait for a reply, its payload."""
 
 
+TRANSFERS = ("tcp", "mptcp")
+
+
 class Flow(Table):
     """What goes from `source` to `destination`: a transfer, echoes, or requests and responses."""
 
     only: ClassVar[Conditions] = {
+        **dict.fromkeys(("mss", "window", "elfn", "split"), ("protocol", ("tcp",))),
+        **dict.fromkeys(("congestion_control", "sack"), ("protocol", (*TRANSFERS, "rrul"))),
+        "dscp": ("protocol", (*TRANSFERS, "udp", "ping", "rr")),
         **dict.fromkeys(
-            ("congestion_control", "mss", "window", "sack", "elfn", "split"),
-            ("protocol", ("tcp",)),
+            ("rate_kbps", "spacing", "on", "off", "buffer_bytes"), ("protocol", ("udp",))
         ),
-        **dict.fromkeys(("rate_kbps", "spacing", "buffer_bytes"), ("protocol", ("udp",))),
         "generator": ("protocol", ("tcp", "udp")),
-        **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping"))),
+        **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping", "mptcp"))),
         **dict.fromkeys(("interval_s", "timeout_s"), ("protocol", ("ping",))),
         **dict.fromkeys(("request", "response", "think", "transactions"), ("protocol", ("rr",))),
     }
 
     name: Label | None = key(None, "default `flow0`, `flow1`, …")
-    protocol: Literal["tcp", "udp", "ping", "rr"] = key(
+    protocol: Literal["tcp", "udp", "ping", "rr", "mptcp", "rrul"] = key(
         "tcp",
         "`tcp`, `udp`: a transfer; `ping`: ICMP echoes; `rr`: requests and responses in "
-        "turn on one TCP connection",
+        "turn on one TCP connection; `mptcp`: a transfer by Multipath TCP ([paths](mptcp.md)); "
+        "`rrul`: flent's test, [four transfers each way and echoes](traffic.md#rrul)",
     )
     ip: Literal[4, 6] = key(4, "version of IP")
     dscp: Integer | None = key(
@@ -221,11 +228,15 @@ class Flow(Table):
         ge=0.001,
         le=10_000_000,
     )
-    spacing: Literal["even", "random"] | None = key(
+    spacing: Literal["even", "random", "poisson"] | None = key(
         None,
         "`random`: half to one and a half times the mean, so that no phase against other "
-        "traffic decides who is dropped",
+        "traffic decides who is dropped; `poisson`: exponential gaps",
     )
+    on: Draw | None = key(
+        None, "seconds of sending at `rate_kbps` before each silence, a draw; needs `off`"
+    )
+    off: Draw | None = key(None, "seconds of each silence, a draw; needs `on`")
     buffer_bytes: Integer | None = key(
         None,
         "of the sending socket; a program that filled it waits; default the kernel's",
@@ -318,7 +329,7 @@ class Flow(Table):
                 "a counted transfer is not iperf3's, which ends with octets on their way; remove "
                 "packets or generator"
             )
-        elif self.protocol == "tcp" and self.packet_bytes is not None and self.packets is None:
+        elif self._is_transfer and self.packet_bytes is not None and self.packets is None:
             raise ValueError("packet_bytes is for udp and for counted transfers; use mss")
         known = variant(self.congestion_control)
         if self.congestion_control == FIXED_WINDOW and self.window is None and not self.split:
@@ -338,7 +349,7 @@ class Flow(Table):
     @property
     def transport(self) -> str:
         """What its packets are to IP: ``tcp``, ``udp`` or ``icmp``."""
-        return {"ping": "icmp", "rr": "tcp"}.get(self.protocol, self.protocol)
+        return {"ping": "icmp", "rr": "tcp", "mptcp": "tcp"}.get(self.protocol, self.protocol)
 
     @property
     def traffic_class(self) -> int:
@@ -348,7 +359,11 @@ class Flow(Table):
     @property
     def is_counted(self) -> bool:
         """Whether it is a TCP transfer of a given number of packets."""
-        return self.protocol == "tcp" and self.packets is not None
+        return self._is_transfer and self.packets is not None
+
+    @property
+    def _is_transfer(self) -> bool:
+        return self.protocol in TRANSFERS
 
     @property
     def is_endless(self) -> bool:
@@ -381,13 +396,25 @@ class Flow(Table):
                 f"think: {self.think.typical:g} s; a mean of at most {MAX_DURATION_S} s"
             )
 
+    def _check_pauses(self) -> None:
+        if (self.on is None) != (self.off is None):
+            raise ValueError("on and off, times of sending and of silence, need each other")
+        if self.on is None or self.off is None:
+            return
+        if self.rate_kbps is None:
+            raise ValueError("on and off need the rate while it sends; give rate_kbps")
+        if not LEAST_ON_S <= self.on.typical <= MAX_DURATION_S:
+            raise ValueError(f"on: {self.on.typical:g} s; a mean of at least {LEAST_ON_S:g} s")
+        if self.off.typical > MAX_DURATION_S:
+            raise ValueError(f"off: {self.off.typical:g} s; a mean of at most {MAX_DURATION_S} s")
+
     def _check_udp(self) -> None:
-        if self.generator == "iperf3" and self.spacing == "random":
-            raise ValueError(
-                'spacing = "random" is not iperf3\'s; remove it or generator = "iperf3"'
-            )
+        if self.generator == "iperf3" and (self.spacing not in (None, "even") or self.on):
+            name = "on" if self.on else f'spacing = "{self.spacing}"'
+            raise ValueError(f'{name} is not iperf3\'s; remove it or generator = "iperf3"')
         if self.spacing is not None and self.rate_kbps is None:
             raise ValueError("spacing is that of a constant rate; give rate_kbps")
+        self._check_pauses()
         packet_bytes = self.packet_bytes or UDP_BYTES
         if self.buffer_bytes is not None and self.buffer_bytes < packet_bytes:
             raise ValueError(

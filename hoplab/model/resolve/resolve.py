@@ -53,7 +53,7 @@ from hoplab.model.network.channels import channel_mhz
 from hoplab.model.network.plan import addresses_of
 from hoplab.model.network.powers import indoor, received_dbm
 from hoplab.model.network.reach import reach_m
-from hoplab.model.resolve import access_links, programs
+from hoplab.model.resolve import access_links, programs, rrul
 from hoplab.model.resolve.branch import branched
 from hoplab.model.resources import PRESETS, PROFILES, TOPOLOGIES
 from hoplab.model.wording import worded
@@ -137,7 +137,8 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "split": None,
             "flow": tuple(
                 _flow(flow, i, scenario, own_tcp.get(flow.source, scenario.tcp))
-                for i, flow in enumerate(scenario.flow)
+                for i, written in enumerate(scenario.flow)
+                for flow in rrul.flows(written, i, scenario.duration_s)
             ),
             "machine": programs.added(scenario.machine, folder),
             "program": tuple(
@@ -455,6 +456,11 @@ def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
         update["congestion_control"] = name
         headers = IPV6_BYTES if flow.ip == 6 else 0
         update["mss"] = flow.mss or DEFAULT_MSS - headers - (STAMP_BYTES if split else 0)
+        if flow.sack is None:
+            update["sack"] = uses_sack(name)
+    elif flow.protocol == "mptcp":
+        name = flow.congestion_control or DEFAULT[tcp.profile]
+        update["congestion_control"] = name
         if flow.sack is None:
             update["sack"] = uses_sack(name)
     elif flow.protocol == "udp":

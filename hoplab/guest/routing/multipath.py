@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Paths of Multipath TCP at a flow's source: routes by source address, and the endpoints of the
+kernel's own path manager (`ip mptcp`)."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.generic.mptcp import MPTCP
+
+from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.routing.static import next_hop
+from hoplab.model.errors import MissingTool
+from hoplab.model.keys.resolved import MptcpFlow
+from hoplab.model.keys.stations import Multipath
+from hoplab.model.network.multipath import Path, paths
+from hoplab.model.network.plan import Plan
+
+ENABLED = "net.mptcp.enabled"
+FIRST_TABLE = 100
+"""Routing tables of paths, a table for each address of a source."""
+RTNH_F_ONLINK = 4
+SIGNAL, SUBFLOW, BACKUP = 1, 2, 4
+"""MPTCP_PM_ADDR_FLAG_… (linux/mptcp_pm.h)."""
+
+
+def install(plan: Plan, namespaces: Namespaces) -> None:
+    """Give each MPTCP flow its paths. Its source opens subflows from its other addresses, and its
+    destination tells its own. Raises `MissingTool` if the kernel has no MPTCP."""
+    endpoints: dict[str, dict[str, tuple[Path, int]]] = {}
+    for flow in plan.scenario.flow:
+        if not isinstance(flow, MptcpFlow):
+            continue
+        for here, there, flag in (
+            (flow.source, flow.destination, SUBFLOW),
+            (flow.destination, flow.source, SIGNAL),
+        ):
+            if namespaces.sysctl(here, {ENABLED: "1"}):
+                raise MissingTool(
+                    f"flow {flow.name}: this kernel, {os.uname().release}, has no MPTCP; run with "
+                    "--machine uml"
+                )
+            known = endpoints.setdefault(here, {})
+            for one in paths(plan, here, there):
+                _route(plan, namespaces, one, one.address not in known)
+                _, flags = known.get(one.address, (one, 0))
+                known[one.address] = one, flags | flag
+    for name, known in endpoints.items():
+        known.pop(plan.address[name], None)
+        station = next(one for one in plan.scenario.station if one.name == name)
+        _endpoints(name, list(known.values()), station.mptcp or Multipath())
+
+
+def _route(plan: Plan, namespaces: Namespaces, one: Path, is_new: bool) -> None:
+    """Route both ways of a path by the address of its first station, which gets a rule for it if it
+    is new."""
+    source, destination = one.stations[0], one.stations[-1]
+    addresses = [plan.address[source], *(end.address for end in plan.ends[source])]
+    table = FIRST_TABLE + addresses.index(one.address)
+    if is_new:
+        namespaces.netlink(source).rule(
+            "add", src=one.address, src_len=32, table=table, priority=table
+        )
+    _set(plan, namespaces, one.stations[:2], plan.address[destination], table)
+    for here, there in pairwise(reversed(one.stations)):
+        _set(plan, namespaces, (here, there), one.address)
+
+
+def _set(
+    plan: Plan,
+    namespaces: Namespaces,
+    hop: tuple[str, ...],
+    address: str,
+    table: int | None = None,
+) -> None:
+    """Route packets to ``address`` from the first station to the second."""
+    here, there = hop
+    interface, gateway = next_hop(plan, here, there, plan.address)
+    arguments = {
+        "dst": f"{address}/32",
+        "oif": namespaces.index(here, interface),
+        "prefsrc": plan.address[here],
+    }
+    if gateway != address:
+        arguments |= {"gateway": gateway, "flags": RTNH_F_ONLINK}
+    if table is not None:
+        arguments["table"] = table
+        del arguments["prefsrc"]
+    namespaces.netlink(here).route("replace", **arguments)
+
+
+def _endpoints(station: str, others: list[tuple[Path, int]], settings: Multipath) -> None:
+    with inside(station):
+        manager = MPTCP()
+    try:
+        manager.limits("set", subflows=settings.subflows, add_addr_accepted=settings.subflows)
+        for one, flags in others:
+            backup = BACKUP if one.via in settings.backup else 0
+            manager.endpoint("add", addr4=one.address, flags=flags | backup)
+    except NetlinkError as error:
+        raise MissingTool(
+            f"station {station}: the kernel's path manager refuses its endpoints: "
+            f"{os.strerror(error.code)}"
+        ) from None
+    finally:
+        manager.close()

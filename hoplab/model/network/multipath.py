@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paths of a connection by Multipath TCP (RFC 8684): one by each interface of its source.
+
+The first is that of the source's own address, by its radio if it has one. Each wired link gives
+another, with the address of its end there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hoplab.model.network.plan import End, Plan
+from hoplab.model.network.reach import neighbours, next_hops, path
+
+RADIO = "radio"
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path from a flow's source."""
+
+    address: str
+    """Of the source on this path."""
+    end: End | None
+    """The source's end of the wired link; None by its radio."""
+    stations: tuple[str, ...]
+    """From the source to the destination."""
+
+    @property
+    def via(self) -> str:
+        """The station at the other end of the link, or `RADIO`."""
+        return RADIO if self.end is None else self.end.peer_station
+
+
+def paths(plan: Plan, source: str, destination: str) -> list[Path]:
+    """Return the paths of a connection, the first one first. Its other paths begin with links of
+    which `mptcp.without` says nothing, in their order."""
+    graph = neighbours(plan.scenario)
+    station = next(one for one in plan.scenario.station if one.name == source)
+    ends = {end.peer_station: end for end in plan.ends[source]}
+    found = []
+    first = _first(graph, source, destination, ends if station.radio else {})
+    if first:
+        found.append(Path(plan.address[source], ends.get(first[1]), tuple(first)))
+    without = station.mptcp.without if station.mptcp else ()
+    # A path does not come back to its source.
+    rest = {a: [b for b in near if b != source] for a, near in graph.items() if a != source}
+    for end in plan.ends[source]:
+        peer = end.peer_station
+        beyond = path(next_hops(rest, destination), peer, destination)
+        if beyond and peer not in without and (not first or peer != first[1]):
+            found.append(Path(end.address, end, (source, *beyond)))
+    return found
+
+
+def _first(
+    graph: dict[str, list[str]], source: str, destination: str, wired: dict[str, End]
+) -> list[str]:
+    """Return the path of the source's own address: without its wires, if there is one."""
+    none: dict[str, End] = {}
+    for avoided in (wired, none):
+        usable = {
+            a: [b for b in near if not _joins(a, b, source, avoided)] for a, near in graph.items()
+        }
+        found = path(next_hops(usable, destination), source, destination)
+        if found:
+            return found
+    return []
+
+
+def _joins(a: str, b: str, source: str, wired: dict[str, End]) -> bool:
+    return (a == source and b in wired) or (b == source and a in wired)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paths of Multipath TCP."""
+
+from typing import Any
+
+import pytest
+
+from hoplab.guest.probes.subflows import Subflows
+from hoplab.model.errors import ScenarioError
+from hoplab.model.network.multipath import paths
+from hoplab.model.network.plan import Plan, plan
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve
+
+WIRED = [{"name": name, "radio": False} for name in ("one", "two", "server")]
+LINKS = [["host", "one"], ["host", "two"], ["one", "server"], ["two", "server"]]
+
+
+def planned(radio: bool = False, **keys: Any) -> Plan:
+    host = {"name": "host", "radio": radio, **keys.pop("host", {})}
+    document: dict[str, Any] = {
+        "duration_s": 5,
+        "routing": {"protocol": "static"},
+        "station": [host, *WIRED],
+        "link": [{"ends": ends} for ends in LINKS],
+        "flow": [{"protocol": "mptcp", "source": "host", "destination": "server"}],
+        **keys,
+    }
+    if radio:
+        document["station"].append({"name": "ap", "x_m": 20})
+        document["cell"] = [{"access_point": "ap", "clients": ["host"]}]
+        document["link"].append({"ends": ["ap", "server"]})
+    return plan(resolve(parse(document, "scenario")))
+
+
+def test_each_link_of_the_source_is_a_path() -> None:
+    made = planned()
+    first, second = paths(made, "host", "server")
+    assert first.stations == ("host", "one", "server")
+    assert first.address == made.address["host"]
+    assert second.stations == ("host", "two", "server")
+    assert second.address == made.ends["host"][1].address
+    assert (first.via, second.via) == ("one", "two")
+
+
+def test_the_radio_is_the_first_path() -> None:
+    found = paths(planned(radio=True), "host", "server")
+    assert [one.via for one in found] == ["radio", "one", "two"]
+    assert found[0].stations == ("host", "ap", "server")
+
+
+def test_a_link_may_be_left_out() -> None:
+    found = paths(planned(radio=True, host={"mptcp": {"without": ["one"]}}), "host", "server")
+    assert [one.via for one in found] == ["radio", "two"]
+
+
+def test_a_subflow_is_named_by_the_end_that_has_several_paths() -> None:
+    made = planned()
+    (conversation,) = made.conversations
+    near, far = paths(made, "host", "server"), paths(made, "server", "host")
+    subflows = Subflows(conversation, near, far[:1])
+    server = made.address["server"]
+    assert subflows._via(near[1].address, server) == "two"
+    assert subflows._via(near[0].address, server) == "one"
+    back = Subflows(conversation, far[:1], near)
+    assert back._via(server, near[1].address) == "two"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"routing": {"protocol": "dsr"}}, 'only routing.protocol = "static" gives'),
+        ({"host": {"mptcp": {"backup": ["server"]}}}, "'server' is at no link of host"),
+        ({"host": {"mptcp": {"subflows": 9}}}, "subflows"),
+    ],
+)
+def test_what_has_no_paths_is_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        planned(**keys)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["mss", "window", "elfn"])
+def test_keys_of_tcp_alone_are_refused(key: str) -> None:
+    flow = {"protocol": "mptcp", "source": "host", "destination": "server", key: 500}
+    with pytest.raises(ScenarioError):
+        planned(flow=[flow])
