@@ -35,11 +35,18 @@ BUFFER_OVERHEAD = 4
 """Buffer bytes for a byte of window. Half is kept for overhead, and small packets cost more."""
 
 
-def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -> dict[str, str]:
+def sysctls(
+    tcp: Tcp,
+    sack: bool,
+    window_bytes: int = 0,
+    splits: bool = False,
+    accurate_ecn: bool = False,
+) -> dict[str, str]:
     """Settings of one station.
 
     ``sack`` says whether it permits selective acknowledgements. ``window_bytes`` is the largest
     window that one of its flows needs. ``splits`` says whether it sends split flows.
+    ``accurate_ecn`` says whether a flow needs the feedback of RFC 9768.
     """
     values = {SACK: "1" if sack else "0"}
     if tcp.profile == "classic":
@@ -56,6 +63,9 @@ def sysctls(tcp: Tcp, sack: bool, window_bytes: int = 0, splits: bool = False) -
         values["net.ipv4.tcp_timestamps"] = "0"
     if tcp.ecn is not None:
         values["net.ipv4.tcp_ecn"] = "1" if tcp.ecn else "0"
+    if accurate_ecn:
+        # Asked for where a station's own flows have ECN, and answered in any case.
+        values["net.ipv4.tcp_ecn"] = "3" if tcp.ecn else "5"
     if tcp.min_rto_ms is not None:
         values[MIN_RTO] = str(tcp.min_rto_ms * 1000)
     return values

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hoplab.guest.tcp.sack import Sack
 from hoplab.guest.tcp.socket_settings import SocketSettings
 from hoplab.model.errors import MissingTool, ScenarioError
 from hoplab.model.keys.resolved import TcpFlow
-from hoplab.model.keys.variants import CONGESTION_CONTROLS
+from hoplab.model.keys.variants import CONGESTION_CONTROLS, PRAGUE
 from hoplab.model.network.plan import Conversation, Plan
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -35,7 +35,7 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
     """Apply the settings of every station. Raises `MissingTool` if the kernel lacks a setting that
     the scenario names."""
     flows = plan.scenario.flow
-    _check_available(f.congestion_control for f in flows if isinstance(f, TcpFlow))
+    _check_available([f.congestion_control for f in flows if isinstance(f, TcpFlow)])
     made: dict[str, dict[str, str]] = {}
     lacking: set[str] = set()
     for station in plan.address:
@@ -50,6 +50,10 @@ def apply(plan: Plan, namespaces: Namespaces, sack: Sack) -> Applied:
             sack=sack.permitted(station),
             window_bytes=max(windows, default=0),
             splits=any(flow.split and flow.source == station for flow in flows),
+            accurate_ecn=any(
+                flow.congestion_control == PRAGUE and station in (flow.source, flow.destination)
+                for flow in flows
+            ),
         )
         missing = namespaces.sysctl(station, values)
         made[station] = {key: value for key, value in values.items() if key not in missing}
@@ -90,13 +94,19 @@ def own_sysctls(
     return found
 
 
-def _check_available(names: Iterable[str]) -> None:
+def _check_available(names: Collection[str]) -> None:
     """Check names that are not of Hoplab: a kernel may load its own modules when asked, but not a
     user's. Raises `MissingTool`."""
-    others = set(names) - set(CONGESTION_CONTROLS)
+    others = set(names) - set(CONGESTION_CONTROLS) | set(names) & {PRAGUE}
     if not others:
         return
     available = AVAILABLE.read_text(encoding="ascii").split()
+    if PRAGUE in others and PRAGUE not in available:
+        raise MissingTool(
+            f"flow.congestion_control: {PRAGUE!r} needs accurate ECN feedback, which this kernel, "
+            f"{os.uname().release}, has not; Linux 7.2 and newer have it: see hoplab machine list, "
+            "and run with --machine NAME"
+        )
     if missing := sorted(others.difference(available)):
         raise MissingTool(
             f"flow.congestion_control: {missing[0]!r} is not in this kernel, which has "

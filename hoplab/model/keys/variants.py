@@ -37,11 +37,13 @@ PAPERS = {"reno": CLASSIC_RENO, "sack": LINUX_RENO}
 """Other names of two variants: what papers up to 2004 call them."""
 _BY_PAPER = {"reno": VARIANTS[CLASSIC_RENO], "sack": Variant("reno", True)}
 
+PRAGUE = "prague"
+"""Of L4S; its module is only in kernels with accurate ECN feedback."""
 OF_THE_KERNEL = ("cubic", "bbr", "bic", "dctcp", "htcp", "illinois", "veno", "yeah")
 """The guest kernel's own variants (kernel-modules/guest/fragments/40-tcp.config)."""
 OFFERED = ("cubic", "bbr", *VARIANTS, *OF_THE_KERNEL[2:])
-"""Each variant under its own name, those that a beginner looks for first."""
-CONGESTION_CONTROLS = (*OFFERED, *PAPERS)
+"""Each variant of the default kernel under its own name, those that a beginner looks for first."""
+CONGESTION_CONTROLS = (*OFFERED, PRAGUE, *PAPERS)
 DEFAULT = {"linux": "cubic", "classic": "newreno"}
 """A flow's variant by `tcp.profile`."""
 
