@@ -4,9 +4,9 @@
  * revision 04 (July 2024), whose sections are named below. It is for kernels with accurate ECN
  * feedback (RFC 9768).
  *
- * What is not here: the draft's optional fall-back at a classic ECN bottleneck, and the delay of
- * some hundred round trips before the dependence on the round trip is reduced (2.4.4). A flow's
- * bursts are the kernel's own (2.5.2).
+ * The draft's optional fall-back at a classic ECN bottleneck is not here. The dependence on the round
+ * trip is reduced from the start, and not after some hundred round trips (2.4.4). A flow's bursts are
+ * the kernel's own (2.5.2).
  */
 
 #include <linux/module.h>
@@ -37,6 +37,57 @@ struct prague {
 };
 
 static struct tcp_congestion_ops prague_reno;
+
+/*
+ * Packets of L4S bear ECT(1) (RFC 9331 4.1). The kernel marks each packet of a connection with
+ * accurate feedback as ECT(0), in tcp_ecn_send(), and asks no module. So a connection gets a copy of
+ * its address family's operations, as MPTCP's subflows do. Its queue_xmit sets the code point just
+ * before IP reads it.
+ */
+struct prague_family {
+	const struct inet_connection_sock_af_ops *kernel;
+	struct inet_connection_sock_af_ops own;
+};
+
+static struct prague_family prague_ipv4, prague_ipv6;
+static DEFINE_SPINLOCK(prague_families);
+
+static struct prague_family *prague_family_of(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? &prague_ipv6 : &prague_ipv4;
+}
+
+static int prague_queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
+{
+	if (INET_ECN_is_capable(inet_sk(sk)->tos))
+		__INET_ECN_xmit(sk, true);
+	return prague_family_of(sk)->kernel->queue_xmit(sk, skb, fl);
+}
+
+static void prague_send_ect_1(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	struct prague_family *family = prague_family_of(sk);
+
+	spin_lock_bh(&prague_families);
+	if (!family->kernel) {
+		family->own = *icsk->icsk_af_ops;
+		family->own.queue_xmit = prague_queue_xmit;
+		family->kernel = icsk->icsk_af_ops;
+	}
+	spin_unlock_bh(&prague_families);
+	/* Another module's operations stay, and so do those of IPv4 in a socket of IPv6. */
+	if (icsk->icsk_af_ops == family->kernel)
+		WRITE_ONCE(icsk->icsk_af_ops, &family->own);
+}
+
+static void prague_release(struct sock *sk)
+{
+	struct prague_family *family = prague_family_of(sk);
+
+	if (inet_csk(sk)->icsk_af_ops == &family->own)
+		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, family->kernel);
+}
 
 static u64 prague_rtt_virt(const struct tcp_sock *tp)
 {
@@ -70,6 +121,7 @@ static void prague_init(struct sock *sk)
 		.began = true,
 	};
 	prague_begin_round(tp, ca);
+	prague_send_ect_1(sk);
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
@@ -206,6 +258,7 @@ static size_t prague_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_
 
 static struct tcp_congestion_ops prague __read_mostly = {
 	.init		= prague_init,
+	.release	= prague_release,
 	.ssthresh	= prague_ssthresh,
 	.undo_cwnd	= prague_undo,
 	.cong_control	= prague_cong_control,

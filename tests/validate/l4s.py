@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """DualPI2 and Prague on a kernel that has them, one Prague and one Reno at a bottleneck.
 
-Let p' be the probability of DualPI2's base controller. It marks Reno's packets by p' squared
-and Prague's by k p', k = 2 (RFC 9332 2.1), and the controller holds the wait of Reno's at its
-target.
+Let p' be the probability of DualPI2's base controller, which holds the wait of Reno's packets at
+its target. It marks these by p' squared, and Prague's by k p' with k = 2 (RFC 9332 2.1).
 
 * Prague adds a segment to its window of a virtual round trip in such a time, and takes half of
-  alpha = p of it. The next reduction waits for a virtual round trip, and then for a mark, so the
-  marks in such a time, x, follow from x / 2 = 1 + 1 / x: x = 1 + sqrt(3). The draft's 2 / p (2.4)
-  leaves out the wait for a mark.
+  alpha = p of it. The next reduction waits for a virtual round trip, and then for a mark. So the
+  marks in such a time, x, follow from x / 2 = 1 + 1 / x, and x is 1 + sqrt(3). The draft's 2 / p
+  (2.4) leaves out the wait for a mark.
 * Reno's window is sqrt(3 / 2) / p' (Mathis et al. 1997), over its own round trip.
 
 Both give the ratio of their rates. The limits are from before the first run.
