@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,15 +35,22 @@ class Program:
         """
 
         def run(one: str) -> recorded.Row:
-            found = [float(line.split()[-1]) for line in self._printed(one)]
-            return tuple((found + [0.0] * len(columns))[: len(columns)])
+            return self.figures(recorded.words(one), len(columns))
 
         return recorded.rows(self.name, columns, options, run, FOLDER / "recorded", recorded.NS3)
 
-    def _printed(self, options: str) -> list[str]:
+    def figures(self, options: Mapping[str, str], count: int) -> recorded.Row:
+        """The last words of the first ``count`` lines of a run; 0 for missing lines.
+
+        Raises as `rows`.
+        """
+        found = [float(line.split()[-1]) for line in self._printed(options)]
+        return tuple((found + [0.0] * count)[:count])
+
+    def _printed(self, options: Mapping[str, str]) -> list[str]:
         with self._building:
             program = self._build()
-        words = [f"--{key}={value}" for key, value in recorded.words(options).items()]
+        words = [f"--{key}={value}" for key, value in options.items()]
         done = subprocess.run([str(program), *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise HoplabError(f"{program} {' '.join(words)}: fails with status {done.returncode}")
