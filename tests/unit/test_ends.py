@@ -123,6 +123,30 @@ def test_ends_of_mptcp_leave_segments_to_the_kernel(told: Ends) -> None:
     assert (sender["multipath"], sender["mss"]) == (False, 1460)
 
 
+def test_each_end_of_a_call_has_rows_of_the_other_ends_frames(told: Ends) -> None:
+    flow = conversation(protocol="call", start_s=1, late_ms=200)
+    near, far = end(told.client(flow))["call"], end(told.server(flow))["call"]
+    assert (near["own"], near["to"]) == (far["to"], far["own"])
+    assert (near["rows"]["flow"], far["rows"]["flow"]) == ("flow0<", "flow0")
+    assert near["rows"]["table"] != far["rows"]["table"]
+    assert near["seed"] != far["seed"]
+    assert near["begin_ns"] == far["begin_ns"] == EPOCH_NS + 1_000_000_000
+    assert (near["most_bps"], near["late_ns"]) == (2_500_000.0, 200_000_000)
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [
+        ({"protocol": "call", "rate_kbps": 50}, "below 100, a call's least"),
+        ({"protocol": "call", "packets": 5}, "packets counts only where"),
+        ({"late_ms": 5.0}, "late_ms counts only where"),
+    ],
+)
+def test_what_a_call_cannot_be_is_refused(flow: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        conversation(**flow)
+
+
 @pytest.mark.parametrize(
     ("flow", "words"),
     [

@@ -9,6 +9,7 @@ use crate::stamped::{self, Received};
 use hoplab_base::Duration;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
 
 const NS: u64 = 1_000_000_000;
 
@@ -40,6 +41,40 @@ impl Sender {
     pub fn send(&self, datagram: &[u8]) {
         count(Call::Send);
         let _ = self.0.send(datagram);
+    }
+}
+
+/// Sends datagrams to one address, and takes what comes from there.
+pub struct Pair(UdpSocket);
+
+impl Pair {
+    /// From `own` to `to`; `traffic_class` as of [`Sender::open`].
+    pub fn open(
+        own: SocketAddr,
+        to: SocketAddr,
+        traffic_class: Option<u8>,
+    ) -> Result<Self, Error> {
+        let Sender(socket) = Sender::open(own, to, traffic_class, None)?;
+        trying("time stamps", stamped::want(&socket))?;
+        trying("a socket that does not wait", socket.set_nonblocking(true))?;
+        Ok(Pair(socket))
+    }
+
+    /// Sends a datagram. One for which there is no room is lost, as one that the network refuses.
+    pub fn send(&self, datagram: &[u8]) {
+        count(Call::Send);
+        let _ = self.0.send(datagram);
+    }
+
+    /// What has come; None of nothing. That the other end has no socket yet is nothing too.
+    pub fn receive(&self, room: &mut [u8]) -> Option<Received> {
+        stamped::receive(&self.0, room).ok().flatten()
+    }
+}
+
+impl AsFd for Pair {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod call;
 mod datagram;
 mod delays;
 mod draw;
@@ -23,6 +24,7 @@ mod spacing;
 mod turns;
 mod twister;
 
+pub use call::{Call, Frame, Settings as CallSettings, CALL_HEADER_LEN};
 pub use datagram::{Header, HEADER_LEN};
 pub use delays::Summary;
 pub use draw::{Draw, Draws};

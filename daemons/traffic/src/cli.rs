@@ -11,7 +11,7 @@ and responses. A lab starts it at the flow's stations.";
 const AFTER: &str = "\
 DOCUMENT
   JSON with final values, as hoplab/guest/traffic/ends.py writes it: what the end does (udp_send,
-  udp_receive, tcp_send, tcp_receive, ping, request, respond), and how.
+  udp_receive, tcp_send, tcp_receive, ping, request, respond, call), and how.
 
 SIGNALS
   SIGTERM, SIGINT   an end with rows writes its last ones and exits with status 0

@@ -26,6 +26,7 @@ pub enum End {
     Ping(Ping),
     Request(Request),
     Respond(Respond),
+    Call(CallEnd),
 }
 
 #[derive(Debug, Deserialize)]
@@ -151,6 +152,24 @@ pub struct Respond {
     pub seed: u64,
     pub request: Draw,
     pub response: Draw,
+}
+
+/// Either end of a call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallEnd {
+    pub own: SocketAddr,
+    pub to: SocketAddr,
+    pub traffic_class: Option<u8>,
+    /// Of the other end's frames.
+    pub rows: Rows,
+    /// The highest rate.
+    pub most_bps: f64,
+    pub seed: u64,
+    pub begin_ns: Instant,
+    pub end_ns: Instant,
+    /// A frame that took longer is late.
+    pub late_ns: Duration,
 }
 
 /// Where rows go, and whose they are.

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call;
 mod config;
 mod error;
 mod ping;
@@ -41,6 +42,7 @@ pub fn serve(config: &Config) -> Result<(), Error> {
         End::Ping(config) => ping::ping(config),
         End::Request(config) => turns::request(config),
         End::Respond(config) => turns::respond(config),
+        End::Call(config) => call::call(config),
     }
 }
 

@@ -57,5 +57,7 @@ pub fn of_exchange<'a>(done: &Exchange, config: &'a Rows) -> exchanges::Row<'a> 
         sent_bytes: done.octets.into(),
         received_bytes: octets.into(),
         rtt_ms,
+        delay_ms: None,
+        late: None,
     }
 }

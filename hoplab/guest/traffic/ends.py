@@ -11,6 +11,7 @@ from hoplab.guest.system.processes import program
 from hoplab.model.keys import documents
 from hoplab.model.keys.resolved import (
     AnyFlow,
+    CallFlow,
     MptcpFlow,
     PingFlow,
     RequestFlow,
@@ -20,6 +21,7 @@ from hoplab.model.keys.resolved import (
 from hoplab.model.keys.traffic import Draw
 from hoplab.model.keys.variants import kernel_congestion_control
 from hoplab.model.network.plan import Conversation
+from hoplab.model.streams import stream_seed
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Ends:
                 "interval_ns": documents.nanoseconds(self.interval_s),
             }
             return "udp_receive", {**own, "rows": self._rows(conversation, "udp"), **times}
+        if isinstance(flow, CallFlow):
+            return "call", {**marked, **self._calling(conversation, flow, from_source=False)}
         if isinstance(flow, RequestFlow):
             return "respond", {**marked, **_sizes(conversation, flow)}
         counted = None
@@ -72,12 +76,35 @@ class Ends:
             return "udp_send", {**both, **_datagrams(conversation, flow)}
         if isinstance(flow, TcpFlow):
             return "tcp_send", {**both, **_transfer(flow)}
+        if isinstance(flow, CallFlow):
+            return "call", {**both, **self._calling(conversation, flow, from_source=True)}
         both["rows"] = self._rows(conversation, "exchanges")
         both["end_ns"] = self._ns(conversation.stop_s)
         if isinstance(flow, PingFlow):
             return "ping", {**both, **_echoes(conversation, flow)}
         think = {"think": _draw(flow.think), "transactions": flow.transactions}
         return "request", {**both, **_sizes(conversation, flow), **think}
+
+    def _calling(
+        self, conversation: Conversation, flow: CallFlow, from_source: bool
+    ) -> dict[str, Any]:
+        """Return the values of an end of a call. Its rows are of the other end's frames."""
+        far = conversation.destination_address, conversation.server_port
+        if not from_source:
+            far = conversation.source_address, conversation.client_port
+        rows = self._rows(conversation, "exchanges")
+        if from_source:
+            back = self.out / "raw" / f"exchanges-{conversation.name}.back.jsonl"
+            rows |= {"flow": f"{conversation.name}<", "table": str(back)}
+        return {
+            "to": _end(*far),
+            "rows": rows,
+            "most_bps": 1000 * flow.rate_kbps,
+            "seed": stream_seed(conversation.seed, "source" if from_source else "destination"),
+            "begin_ns": self._ns(flow.start_s),
+            "end_ns": self._ns(conversation.stop_s),
+            "late_ns": documents.nanoseconds(flow.late_ms / 1000),
+        }
 
     def _ns(self, t_s: float) -> int:
         return self.epoch_ns + documents.nanoseconds(t_s)

@@ -22,8 +22,8 @@ from hoplab.model.network.plan import Conversation
 NOBODY_ANSWERS = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 """The last of these ends iperf3's wait of 30 s for the answer to its first datagram, which it sends
 once."""
-WRITERS = {"udp": "server", "ping": "client", "rr": "client"}
-"""By a flow's protocol, the end that writes rows."""
+WRITERS = {"udp": ("server",), "ping": ("client",), "rr": ("client",), "call": ("client", "server")}
+"""By a flow's protocol, the ends that write rows."""
 END_S = 5.0
 """Seconds that a program has to write the rest of its output."""
 
@@ -53,8 +53,8 @@ class Side:
     def _has_last_rows(self) -> bool:
         """Whether it writes rows when it is asked to end: of what has not been answered, or of the
         datagrams since its last row."""
-        writer = WRITERS.get(self.conversation.flow.protocol)
-        return not self.conversation.is_iperf3 and self.role == writer
+        writers = WRITERS.get(self.conversation.flow.protocol, ())
+        return not self.conversation.is_iperf3 and self.role in writers
 
     def _wait(self) -> None:
         """Wait for its end, for `END_S` at most. Other than `Popen.wait`, which looks again and

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,8 @@ def rows(out: Path, plan: Plan, course: Course) -> Iterator[dict[str, Any]]:
         flow, name = conversation.flow, conversation.name
         if flow.protocol == "udp":
             found = _udp(conversation, course.udp.get(name, {}), _of_flow(course.datagrams, name))
+        elif flow.protocol == "call":
+            found = _call(conversation, _of_flow(course.exchanges, name))
         elif flow.is_exchange:
             found = _exchanges(conversation, _of_flow(course.exchanges, name))
         else:
@@ -136,6 +139,27 @@ def _udp(conversation: Conversation, found: dict[str, Any], samples: pa.Table) -
         "delivered_bytes": delivered,
         "goodput_kbps": round(delivered * 8e-3 / going_s, 3),
     }
+
+
+def _call(conversation: Conversation, rows: pa.Table) -> dict[str, Any]:
+    """Return the results of the frames that a call's source sent. Their numbers say how many."""
+    delays = sorted(rows["delay_ms"].drop_null().to_pylist())
+    octets = pc.sum(rows["received_bytes"]).as_py() or 0
+    sent = pc.max(rows["number"]).as_py() or 0
+    going_s = conversation.stop_s - conversation.flow.start_s
+    found: dict[str, Any] = {
+        "sent": sent,
+        "received": len(delays),
+        "lost": sent - len(delays),
+        "delivered_bytes": octets,
+        "goodput_kbps": round(octets * 8e-3 / going_s, 3),
+        "stop_s": conversation.stop_s,
+    }
+    if delays:
+        found["latency_ms_mean"] = connections.mean_ms(delays)
+        for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+            found[f"latency_ms_{name}"] = round(delays[math.ceil(share * len(delays)) - 1], 6)
+    return found
 
 
 def _exchanges(conversation: Conversation, rows: pa.Table) -> dict[str, Any]:

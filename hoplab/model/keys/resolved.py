@@ -170,6 +170,15 @@ class RequestFlow(ResolvedFlow):
     think: Draw
 
 
+@narrows(ResolvedFlow)
+class CallFlow(ResolvedFlow):
+    """A video call in both directions."""
+
+    protocol: Literal["call"]
+    rate_kbps: Number
+    late_ms: Number
+
+
 def _protocol(value: object) -> str:
     known = value.get("protocol") if isinstance(value, dict) else getattr(value, "protocol", None)
     return f"{UNION}{known}"
@@ -180,15 +189,17 @@ AnyFlow = Annotated[
     | Annotated[MptcpFlow, Tag(f"{UNION}mptcp")]
     | Annotated[UdpFlow, Tag(f"{UNION}udp")]
     | Annotated[PingFlow, Tag(f"{UNION}ping")]
-    | Annotated[RequestFlow, Tag(f"{UNION}rr")],
+    | Annotated[RequestFlow, Tag(f"{UNION}rr")]
+    | Annotated[CallFlow, Tag(f"{UNION}call")],
     Discriminator(_protocol),
 ]
-FLOWS: dict[str, type[TcpFlow | UdpFlow | PingFlow | RequestFlow]] = {
+FLOWS: dict[str, type[TcpFlow | UdpFlow | PingFlow | RequestFlow | CallFlow]] = {
     "tcp": TcpFlow,
     "mptcp": MptcpFlow,
     "udp": UdpFlow,
     "ping": PingFlow,
     "rr": RequestFlow,
+    "call": CallFlow,
 }
 """A flow's type by its protocol."""
 

@@ -166,6 +166,8 @@ class Draw(Table):
 
 UDP_BYTES = 512
 """Default payload of a datagram."""
+CALL_KBPS, CALL_LEAST_KBPS, CALL_LATE_MS = 2500.0, 100.0, 150.0
+"""Highest and lowest rate of a call, and when a frame is late."""
 PING_INTERVAL_S, PING_TIMEOUT_S, PING_BYTES = 1.0, 10.0, 56
 """Defaults of Linux' ping (iputils): its interval, its longest wait for a reply, its payload."""
 
@@ -179,10 +181,10 @@ class Flow(Table):
     only: ClassVar[Conditions] = {
         **dict.fromkeys(("mss", "window", "elfn", "split"), ("protocol", ("tcp",))),
         **dict.fromkeys(("congestion_control", "sack"), ("protocol", (*TRANSFERS, "rrul"))),
-        "dscp": ("protocol", (*TRANSFERS, "udp", "ping", "rr")),
-        **dict.fromkeys(
-            ("rate_kbps", "spacing", "on", "off", "buffer_bytes"), ("protocol", ("udp",))
-        ),
+        "dscp": ("protocol", (*TRANSFERS, "udp", "ping", "rr", "call")),
+        **dict.fromkeys(("spacing", "on", "off", "buffer_bytes"), ("protocol", ("udp",))),
+        "rate_kbps": ("protocol", ("udp", "call")),
+        "late_ms": ("protocol", ("call",)),
         "generator": ("protocol", ("tcp", "udp")),
         **dict.fromkeys(("packets", "packet_bytes"), ("protocol", ("tcp", "udp", "ping", "mptcp"))),
         **dict.fromkeys(("interval_s", "timeout_s"), ("protocol", ("ping",))),
@@ -190,11 +192,12 @@ class Flow(Table):
     }
 
     name: Label | None = key(None, "default `flow0`, `flow1`, …")
-    protocol: Literal["tcp", "udp", "ping", "rr", "mptcp", "rrul"] = key(
+    protocol: Literal["tcp", "udp", "ping", "rr", "mptcp", "call", "rrul"] = key(
         "tcp",
         "`tcp`, `udp`: a transfer; `ping`: ICMP echoes; `rr`: requests and responses in "
         "turn on one TCP connection; `mptcp`: a transfer by Multipath TCP ([paths](mptcp.md)); "
-        "`rrul`: flent's test, [four transfers each way and echoes](traffic.md#rrul)",
+        "`call`: a video call, [both ways](traffic.md#a-call); `rrul`: flent's test, "
+        "[four transfers each way and echoes](traffic.md#rrul)",
     )
     ip: Literal[4, 6] = key(4, "version of IP")
     dscp: Integer | None = key(
@@ -223,10 +226,18 @@ class Flow(Table):
     )
     rate_kbps: Number | None = key(
         None,
-        "constant bit rate of payload; default as fast as the socket takes it",
+        "constant bit rate of payload; default as fast as the socket takes it. Of a call the "
+        "highest, each way; default 2500",
         unit="kbit/s",
         ge=0.001,
         le=10_000_000,
+    )
+    late_ms: Number | None = key(
+        None,
+        "a frame that took longer is late; default 150 (ITU-T G.114)",
+        unit="ms",
+        gt=0,
+        le=10_000,
     )
     spacing: Literal["even", "random", "poisson"] | None = key(
         None,
@@ -324,6 +335,12 @@ class Flow(Table):
             self._check_udp()
         elif self.protocol == "rr":
             self._check_sizes()
+        elif self.protocol == "call":
+            if self.rate_kbps is not None and self.rate_kbps < CALL_LEAST_KBPS:
+                raise ValueError(
+                    f"rate_kbps {self.rate_kbps:g} is below {CALL_LEAST_KBPS:g}, a call's least; "
+                    "raise it"
+                )
         elif self.is_counted and self.is_iperf3:
             raise ValueError(
                 "a counted transfer is not iperf3's, which ends with octets on their way; remove "
@@ -349,7 +366,9 @@ class Flow(Table):
     @property
     def transport(self) -> str:
         """What its packets are to IP: ``tcp``, ``udp`` or ``icmp``."""
-        return {"ping": "icmp", "rr": "tcp", "mptcp": "tcp"}.get(self.protocol, self.protocol)
+        return {"ping": "icmp", "rr": "tcp", "mptcp": "tcp", "call": "udp"}.get(
+            self.protocol, self.protocol
+        )
 
     @property
     def traffic_class(self) -> int:

@@ -273,7 +273,11 @@ class Plan:
         """Flows each of whose packets is timed. They are every UDP flow, or all flows if the
         scenario asks for it, except echoes, which table `exchanges` has."""
         wanted = ("tcp", "udp") if self.scenario.measure.packets else ("udp",)
-        return [c for c in self.conversations if c.flow.transport in wanted]
+        return [
+            c
+            for c in self.conversations
+            if c.flow.transport in wanted and c.flow.protocol != "call"
+        ]
 
     @cached_property
     def queues(self) -> dict[tuple[str, str], Queue]:

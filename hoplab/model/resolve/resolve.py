@@ -47,7 +47,15 @@ from hoplab.model.keys.scenario import (
 from hoplab.model.keys.snr import Snr, load
 from hoplab.model.keys.split import STAMP_BYTES
 from hoplab.model.keys.stations import GENERATED
-from hoplab.model.keys.traffic import PING_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S, UDP_BYTES, Draw
+from hoplab.model.keys.traffic import (
+    CALL_KBPS,
+    CALL_LATE_MS,
+    PING_BYTES,
+    PING_INTERVAL_S,
+    PING_TIMEOUT_S,
+    UDP_BYTES,
+    Draw,
+)
 from hoplab.model.keys.variants import DEFAULT, FIXED_WINDOW, uses_sack
 from hoplab.model.network.channels import channel_mhz
 from hoplab.model.network.plan import addresses_of
@@ -465,6 +473,9 @@ def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
             update["sack"] = uses_sack(name)
     elif flow.protocol == "udp":
         update["packet_bytes"] = flow.packet_bytes or UDP_BYTES
+    elif flow.protocol == "call":
+        update["rate_kbps"] = flow.rate_kbps or CALL_KBPS
+        update["late_ms"] = flow.late_ms or CALL_LATE_MS
     elif flow.protocol == "ping":
         update["packet_bytes"] = flow.packet_bytes or PING_BYTES
         update["interval_s"] = flow.interval_s or PING_INTERVAL_S

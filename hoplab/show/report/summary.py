@@ -41,7 +41,7 @@ _UDP_KEYS = (
     *("latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "jitter_ms"),
 )
 _EXCHANGES_KEYS = ("sent", "received", "lost", "rtt_ms_min", "rtt_ms_max", "rate_per_s")
-_MORE_KEYS = {"udp": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
+_MORE_KEYS = {"udp": _UDP_KEYS, "call": _UDP_KEYS, "ping": _EXCHANGES_KEYS, "rr": _EXCHANGES_KEYS}
 
 
 LONGEST_NAME = 20
