@@ -289,3 +289,33 @@ def test_codels_parameters_of_a_radio_can_be_set() -> None:
         *shown(5000, 50_000, 1000),
         "RW codel_ce_threshold_us 0",
     ]
+
+
+def test_codels_target_is_the_wait_that_it_leaves(run_scenario: Run) -> None:
+    """One CUBIC flow, whose wait CoDel holds near its target (RFC 8289 4.1)."""
+    waits_ms = {}
+    for target_ms in (5.0, 60.0):
+        keys = f'queue = "fq_codel"\ntarget_ms = {target_ms}\ninterval_ms = 200.0'
+        done = run_scenario(DOWNLOAD.format(queue=keys))
+        rows = results.load(Path(done["folder"])).rows("wifi_queues")
+        waits_ms[target_ms] = fmean(
+            row["sojourn_ms"]
+            for row in rows
+            if row["node"] == "ap" and row["t_s"] > 3 and row["sojourn_ms"] is not None
+        )
+    assert waits_ms[5.0] < 30 < waits_ms[60.0] < 120
+
+
+def test_a_threshold_of_marks_acts_before_the_target(run_scenario: Run) -> None:
+    """Packets that waited more than `ce_threshold_ms` bear marks, and no packet is dropped."""
+    keys = 'queue = "fq_codel"\ntarget_ms = 100.0\ninterval_ms = 500.0\nce_threshold_ms = 5.0'
+    text = DOWNLOAD.format(queue=keys).replace("[radio]", "tcp = { ecn = true }\n[radio]")
+    counts = {}
+    for name, scenario in (
+        ("marked", text),
+        ("plain", text.replace("ce_threshold_ms = 5.0", "")),
+    ):
+        done = run_scenario(scenario)
+        rows = results.load(Path(done["folder"])).rows("wifi_queues")
+        counts[name] = max(row["marks"] for row in rows if row["node"] == "ap")
+    assert counts["marked"] > 20 * max(1, counts["plain"])

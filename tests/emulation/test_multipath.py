@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Multipath TCP in the guest's kernel. The part `tcp/mptcp` of the validation has its sum."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hoplab.host import results
+from hoplab.model.resources import PROJECT
+from tests.emulation.conftest import Hoplab, Run, run
+
+EXAMPLE = PROJECT / "docs" / "examples" / "mptcp.toml"
+
+
+def test_a_download_goes_on_out_of_the_cell(hoplab: Hoplab, tmp_path: Path) -> None:
+    """Its subflow by radio stands still from some time on, and that by the link does not."""
+    done = run(hoplab, EXAMPLE, "run")
+    (flow,) = done["flows"]
+    rows = results.load(Path(done["folder"])).rows("subflows")
+    acked: dict[str, list[tuple[float, int]]] = {}
+    for row in rows:
+        acked.setdefault(row["via"], []).append((row["t_s"], row["acked_bytes"]))
+    assert set(acked) == {"radio", "lte"}
+    late = {via: _grown(values, 25, 40) for via, values in acked.items()}
+    assert late["radio"] == 0
+    # The preset has 12 Mbit/s on average, but not in each 15 s.
+    assert late["lte"] * 8e-6 / 15 > 6
+    whole = sum(max(octets for _, octets in values) for values in acked.values())
+    assert flow["delivered_bytes"] <= whole
+    assert flow["delivered_bytes"] == pytest.approx(whole, rel=0.1)
+
+
+def _grown(values: list[tuple[float, int]], begin_s: float, end_s: float) -> int:
+    inside = [octets for t_s, octets in values if begin_s <= t_s <= end_s]
+    return max(inside) - min(inside)
+
+
+TWO = """duration_s = 5
+routing = {{ protocol = "static" }}
+station = [
+    {{ name = "a", radio = false, mptcp = {mptcp} }},
+    {{ name = "p", radio = false }},
+    {{ name = "q", radio = false }},
+    {{ name = "b", radio = false }},
+]
+link = [
+    {{ ends = ["a", "p"], rate_mbps = 4 }},
+    {{ ends = ["a", "q"], rate_mbps = 2 }},
+    {{ ends = ["p", "b"], rate_mbps = 50 }},
+    {{ ends = ["q", "b"], rate_mbps = 50 }},
+]
+[[flow]]
+protocol = "mptcp"
+source = "a"
+destination = "b"
+{keys}
+"""
+
+
+def _vias(done: dict[str, Any]) -> dict[str, int]:
+    rows = results.load(Path(done["folder"])).rows("subflows")
+    return {row["via"]: row["backup"] for row in rows}
+
+
+def test_the_path_manager_does_as_the_station_says(run_scenario: Run) -> None:
+    for mptcp, expected in (
+        ("{}", {"p": 0, "q": 0}),
+        ('{ without = ["q"] }', {"p": 0}),
+        ('{ backup = ["q"] }', {"p": 0, "q": 1}),
+        ("{ subflows = 0 }", {"p": 0}),
+    ):
+        assert _vias(run_scenario(TWO.format(mptcp=mptcp, keys=""))) == expected
+
+
+def test_a_counted_transfer_ends_with_its_last_octet(run_scenario: Run) -> None:
+    text = TWO.format(mptcp="{}", keys="packets = 500\npacket_bytes = 1000")
+    (flow,) = run_scenario(text)["flows"]
+    assert flow["delivered_bytes"] == 500_000
+    # 6 Mbit/s in sum.
+    assert 0.6 < flow["stop_s"] < 1.5
