@@ -42,13 +42,15 @@ station = [
     {{ name = "a", radio = false, mptcp = {mptcp} }},
     {{ name = "p", radio = false }},
     {{ name = "q", radio = false }},
+    {{ name = "r", radio = false }},
     {{ name = "b", radio = false }},
 ]
 link = [
     {{ ends = ["a", "p"], rate_mbps = 4 }},
     {{ ends = ["a", "q"], rate_mbps = 2 }},
-    {{ ends = ["p", "b"], rate_mbps = 50 }},
-    {{ ends = ["q", "b"], rate_mbps = 50 }},
+    {{ ends = ["p", "r"], rate_mbps = 50 }},
+    {{ ends = ["q", "r"], rate_mbps = 50 }},
+    {{ ends = ["r", "b"], rate_mbps = 50 }},
 ]
 [[flow]]
 protocol = "mptcp"
@@ -75,7 +77,7 @@ def test_the_path_manager_does_as_the_station_says(run_scenario: Run) -> None:
 
 def test_a_counted_transfer_ends_with_its_last_octet(run_scenario: Run) -> None:
     text = TWO.format(mptcp="{}", keys="packets = 500\npacket_bytes = 1000")
-    (flow,) = run_scenario(text)["flows"]
+    (flow,) = results.load(Path(run_scenario(text)["folder"])).rows("flows")
     assert flow["delivered_bytes"] == 500_000
     # 6 Mbit/s in sum.
     assert 0.6 < flow["stop_s"] < 1.5
