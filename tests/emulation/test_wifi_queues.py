@@ -304,18 +304,3 @@ def test_codels_target_is_the_wait_that_it_leaves(run_scenario: Run) -> None:
             if row["node"] == "ap" and row["t_s"] > 3 and row["sojourn_ms"] is not None
         )
     assert waits_ms[5.0] < 30 < waits_ms[60.0] < 120
-
-
-def test_a_threshold_of_marks_acts_before_the_target(run_scenario: Run) -> None:
-    """Packets that waited more than `ce_threshold_ms` bear marks, and no packet is dropped."""
-    keys = 'queue = "fq_codel"\ntarget_ms = 100.0\ninterval_ms = 500.0\nce_threshold_ms = 5.0'
-    text = DOWNLOAD.format(queue=keys).replace("[radio]", "tcp = { ecn = true }\n[radio]")
-    counts = {}
-    for name, scenario in (
-        ("marked", text),
-        ("plain", text.replace("ce_threshold_ms = 5.0", "")),
-    ):
-        done = run_scenario(scenario)
-        rows = results.load(Path(done["folder"])).rows("wifi_queues")
-        counts[name] = max(row["marks"] for row in rows if row["node"] == "ap")
-    assert counts["marked"] > 20 * max(1, counts["plain"])
