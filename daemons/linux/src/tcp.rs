@@ -32,7 +32,11 @@ pub struct Options<'a> {
 
 fn new_socket(own: SocketAddr, kind: Type, multipath: bool) -> Result<Socket, Error> {
     let protocol = multipath.then(|| Protocol::from(libc::IPPROTO_MPTCP));
-    let what = if multipath { "MPTCP socket" } else { "TCP socket" };
+    let what = if multipath {
+        "MPTCP socket"
+    } else {
+        "TCP socket"
+    };
     trying(what, Socket::new(Domain::for_address(own), kind, protocol))
 }
 

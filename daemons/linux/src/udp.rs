@@ -49,11 +49,7 @@ pub struct Pair(UdpSocket);
 
 impl Pair {
     /// From `own` to `to`; `traffic_class` as of [`Sender::open`].
-    pub fn open(
-        own: SocketAddr,
-        to: SocketAddr,
-        traffic_class: Option<u8>,
-    ) -> Result<Self, Error> {
+    pub fn open(own: SocketAddr, to: SocketAddr, traffic_class: Option<u8>) -> Result<Self, Error> {
         let Sender(socket) = Sender::open(own, to, traffic_class, None)?;
         trying("time stamps", stamped::want(&socket))?;
         trying("a socket that does not wait", socket.set_nonblocking(true))?;

@@ -427,8 +427,16 @@ mod tests {
         let delays = frames.iter().map(|frame| frame.at.since(frame.sent).0);
         assert!(delays.max() < Some(25_000_000));
         // The last 20 s: 2 Mbit/s, with the keys' weight spread over the frames after them.
-        let octets: u64 = frames.iter().rev().take(600).map(|frame| frame.octets).sum();
-        assert!((octets as f64 * 8.0 / 20.0 / 2e6 - 1.0).abs() < 0.1, "{octets}");
+        let octets: u64 = frames
+            .iter()
+            .rev()
+            .take(600)
+            .map(|frame| frame.octets)
+            .sum();
+        assert!(
+            (octets as f64 * 8.0 / 20.0 / 2e6 - 1.0).abs() < 0.1,
+            "{octets}"
+        );
     }
 
     #[test]
@@ -436,7 +444,11 @@ mod tests {
         let (frames, rate) = called(5e6, 1e6, 0);
         assert!((0.6e6..1.3e6).contains(&rate), "{rate}");
         let whole = frames.iter().filter(|frame| frame.is_whole).count();
-        assert!(whole * 100 > frames.len() * 95, "{whole} of {}", frames.len());
+        assert!(
+            whole * 100 > frames.len() * 95,
+            "{whole} of {}",
+            frames.len()
+        );
     }
 
     #[test]

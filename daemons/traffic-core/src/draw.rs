@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Numbers of a distribution, the same for the same seed.
 
-use crate::spacing::up;
 use crate::twister::Twister;
 use alloc::boxed::Box;
 use alloc::format;
 use hoplab_base::Duration;
+
+const NS_PER_S: f64 = 1e9;
 
 /// A distribution. What is drawn above `high` becomes it; None is no bound.
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
@@ -78,6 +79,13 @@ impl Draws {
     pub fn time(&mut self) -> Duration {
         up(self.number())
     }
+}
+
+/// Seconds as nanoseconds, rounded up; negative ones as none.
+pub(crate) fn up(seconds: f64) -> Duration {
+    let ns = seconds * NS_PER_S;
+    let whole = ns as u64;
+    Duration(whole + u64::from((whole as f64) < ns))
 }
 
 #[cfg(test)]

@@ -25,12 +25,7 @@ impl Sender {
     /// Sends `packets` datagrams, without end if None, of `octets` of payload, at the times of `pace`.
     /// A payload has at least [`HEADER_LEN`] octets. `to_date` is what turns the driver's times into
     /// dates.
-    pub fn new(
-        pace: Pace,
-        packets: Option<u64>,
-        octets: usize,
-        to_date: Duration,
-    ) -> Self {
+    pub fn new(pace: Pace, packets: Option<u64>, octets: usize, to_date: Duration) -> Self {
         Sender {
             pace,
             left: packets,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When each datagram of a flow is due.
 
-use crate::draw::{Draw, Draws};
+use crate::draw::{up, Draw, Draws};
 use crate::twister::Twister;
 use alloc::boxed::Box;
 use hoplab_base::{Duration, Instant};
@@ -172,13 +172,6 @@ impl Pace {
     }
 }
 
-/// Seconds as nanoseconds, rounded up; negative ones as none.
-pub(crate) fn up(seconds: f64) -> Duration {
-    let ns = seconds * NS_PER_S;
-    let whole = ns as u64;
-    Duration(whole + u64::from((whole as f64) < ns))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +243,9 @@ mod tests {
             seed: 1,
         };
         let times = times(spacing, 10_001);
-        let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6);
+        let gaps = times
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64 / 1e6);
         let (mean, long) = gaps.fold((0.0, 0), |(sum, long), gap| {
             (sum + gap / 1e4, long + u32::from(gap > 2.0))
         });

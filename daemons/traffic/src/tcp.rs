@@ -37,7 +37,9 @@ fn send_on(config: &TcpSend, options: &Options) -> Result<(), Error> {
 fn send_counted(config: &TcpSend, counted: &Counted, options: &Options) -> Result<(), Error> {
     let connection = Whole::connect(config.own, config.to, options)?;
     let packet = vec![0; counted.packet_bytes];
-    let is_short = config.mss.is_some_and(|mss| counted.packet_bytes < mss as usize);
+    let is_short = config
+        .mss
+        .is_some_and(|mss| counted.packet_bytes < mss as usize);
     for _ in 0..counted.packets {
         connection.send(&packet, is_short).map_err(Error::Send)?;
     }
@@ -47,7 +49,9 @@ fn send_counted(config: &TcpSend, counted: &Counted, options: &Options) -> Resul
 
 /// Receives one transfer, and stays. Of one that ends, writes when its last octet had come.
 pub fn receive(config: &TcpReceive) -> Result<(), Error> {
-    let Some(mut connection) = Connection::accept(config.own, config.traffic_class, config.multipath)? else {
+    let Some(mut connection) =
+        Connection::accept(config.own, config.traffic_class, config.multipath)?
+    else {
         return Ok(());
     };
     let awaited = config.counted.as_ref();
