@@ -35,11 +35,11 @@ NAMES = ("HT-20-MCS-7", "HT-40-MCS-15-short", "VHT-80-MCS-9")
 TXOP_US = (0, 3008)
 BLOCK_ACK_BYTES = 24
 """But its bitmap, an octet for eight frames of the window."""
-WINDOW = {"HT": 64, "VHT": 64, "HE": 256}
+WINDOW = {"HT": 64, "VHT": 64, "HE": 256, "EHT": 1024}
 LONGEST_PPDU_US = 5484
 SPACING_US = 8
 """From the start of a frame to that of the next, as mac80211_hwsim's radios ask for it."""
-MOST_OCTETS = {"HT": 65_535, "VHT": 1_048_575, "HE": 6_500_631}
+MOST_OCTETS = {"HT": 65_535, "VHT": 1_048_575, "HE": 6_500_631, "EHT": 15_523_198}
 """Of an A-MPDU."""
 STARTED_S, DURATION_S = 0.7, 1.7
 

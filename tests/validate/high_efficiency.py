@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access point of 802.11ax that sends to its client, against the formula, through the kernel.
-VHT on 160 MHz too, between two stations.
+"""An access point of 802.11ax or 802.11be that sends to its client, against the formula.
+
+All goes through the kernel. VHT on 160 MHz is there too, between two stations.
 
 The formula is that of `tests.validate.aggregation`, with HE's preambles, symbols and window
 (802.11ax-2021 27.3.4, 27.4.3; Sharon, Alpert 2017). What an access point's beacons take of the
@@ -19,8 +20,8 @@ from tests.validate.runs import measure_seeds
 from tests.validate.saturation import Scheme, received_mbps, sender, station
 
 PAYLOAD = 1472
-SENDERS = 4
-"""A socket holds some 90 packets by default, less than a window of 256."""
+SENDERS = {"HE": 4, "VHT": 4, "EHT": 16}
+"""A socket holds some 90 packets by default, less than a window of 256, and of 1024."""
 STARTED_S, MEASURED_MBIT = 0.4, 450
 """When the first windows are over; and what is to be received at least, so that an A-MPDU more or
 less does not matter."""
@@ -30,11 +31,17 @@ CCMP_BYTES = 16
 
 
 def _he(
-    mcs: int, streams: int, width_mhz: int, guard_ns: int, symbol_bits: int, **more: float
+    mcs: int,
+    streams: int,
+    width_mhz: int,
+    guard_ns: int,
+    symbol_bits: int,
+    profile: str = "80211ax",
+    **more: float,
 ) -> Scheme:
     radio = {
         **more,
-        "profile": "80211ax",
+        "profile": profile,
         "mcs": mcs,
         "streams": streams,
         "width_mhz": width_mhz,
@@ -56,6 +63,9 @@ SCHEMES = {
     ),
     "HE-80-MCS-11-2-800/6-GHz": _he(11, 2, 80, 800, 16333, band_ghz=6),
     "HE-160-MCS-9-2-800/6-GHz": _he(9, 2, 160, 800, 26133, band_ghz=6),
+    "EHT-20-MCS-13-3200": _he(13, 1, 20, 3200, 2340, "80211be"),
+    "EHT-80-MCS-12-2-800": _he(12, 2, 80, 800, 17640, "80211be"),
+    "EHT-320-MCS-13-1-800/6-GHz": _he(13, 1, 320, 800, 39200, "80211be", band_ghz=6),
 }
 """Data bits of a symbol are those of the standard's tables."""
 
@@ -84,15 +94,16 @@ def duration_s(case: Case) -> float:
 
 
 def scenario(case: Case) -> dict[str, Any]:
-    mbps = 1.1 * maximum_mbps(case) / SENDERS
-    flows = [{**sender("ap", "n0", PAYLOAD, mbps), "name": f"flow{i}"} for i in range(SENDERS)]
+    senders = SENDERS[case.scheme.kind]
+    mbps = 1.1 * maximum_mbps(case) / senders
+    flows = [{**sender("ap", "n0", PAYLOAD, mbps), "name": f"flow{i}"} for i in range(senders)]
     security = "wpa3" if is_secured(case) else "open"
     cell = {"cell": [{"access_point": "ap", "clients": ["n0"], "security": security}]}
     return {
         "title": f"{case.name}, RTS {'on' if case.rts else 'off'}",
         "duration_s": duration_s(case),
         "station": [station("ap", 0.0), station("n0", 20.0)],
-        **(cell if case.scheme.kind == "HE" else {}),
+        **({} if case.scheme.kind == "VHT" else cell),
         "radio": {**case.scheme.radio, "rts_threshold": 0 if case.rts else 2347},
         "flow": flows,
         "measure": {"packets": True},

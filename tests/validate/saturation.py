@@ -17,7 +17,7 @@ RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 DELIMITER_BYTES = 4
 """Before each frame of an A-MPDU."""
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
-KINDS = {"80211n": "HT", "80211ac": "VHT", "80211ax": "HE"}
+KINDS = {"80211n": "HT", "80211ac": "VHT", "80211ax": "HE", "80211be": "EHT"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Scheme:
 
     @property
     def symbol_us(self) -> float:
-        return (12.8 if self.kind == "HE" else 3.2) + self.guard_us
+        return (12.8 if self.kind in ("HE", "EHT") else 3.2) + self.guard_us
 
     @property
     def mbps(self) -> float:
@@ -96,14 +96,16 @@ class Scheme:
         return self.psdu_us(frame_bytes + (0 if self.kind == "HT" else DELIMITER_BYTES))
 
     def psdu_us(self, psdu_bytes: int) -> float:
-        """TXTIME at 5 GHz, in mixed format (19.4.3), of VHT (21.4.3) or HE (27.4.3)."""
+        """TXTIME at 5 GHz, in mixed format (19.4.3), of VHT (21.4.3), HE (27.4.3) or EHT."""
         legacy_us, signal_us, short_training_us = 16 + 4, 8, 4
-        if self.kind == "HE":
+        if self.kind in ("HE", "EHT"):
             field_us = (12.8 if self.guard_us == 3.2 else 6.4) + self.guard_us
             symbols = math.ceil((8 * psdu_bytes + 16) / self.symbol_bits)
             # RL-SIG, and no tail with LDPC. LDPC's further symbol is not in here: no long PSDU has
             # one.
             preamble_us = legacy_us + 4 + signal_us + short_training_us
+            if self.kind == "EHT":
+                preamble_us += 8  # EHT-SIG: 52 bits, 26 a symbol (802.11be-2024 36.3.12.8)
             return preamble_us + field_us * self.training_fields + self.symbol_us * symbols
         preamble_us = legacy_us + signal_us + short_training_us + 4 * self.training_fields
         if self.kind == "VHT":

@@ -383,8 +383,9 @@ impl<T> Channel<T> {
             return;
         };
         let header = sent.header;
+        let phase = self.phases.get(sent.radio.index()).copied();
         if let (Some(dozing), Some(header)) = (&mut self.dozing, header) {
-            dozing.sent(header, sent.bytes, now);
+            dozing.sent(header, sent.bytes, now + phase.unwrap_or_default());
         }
         self.next_id += 1;
         let bytes = sent.bytes.len() + FCS_BYTES;
@@ -421,10 +422,10 @@ impl<T> Channel<T> {
             ticket: sent.ticket,
         };
         self.pending.insert(self.next_id, waits);
-        match self.phases.get(sent.radio.index()) {
+        match phase {
             Some(phase) if frame.class.is_beacon() => {
                 self.late
-                    .insert((now + *phase, self.next_id), (sent.radio, frame));
+                    .insert((now + phase, self.next_id), (sent.radio, frame));
             }
             _ => self.medium.enqueue(sent.radio, frame),
         }

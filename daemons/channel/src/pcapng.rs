@@ -223,7 +223,8 @@ fn vht(scheme: Scheme) -> radiotap::Vht {
             Width::Mhz20 => 0,
             Width::Mhz40 => 1,
             Width::Mhz80 => 4,
-            Width::Mhz160 => 11,
+            // 320 MHz have EHT alone.
+            Width::Mhz160 | Width::Mhz320 => 11,
         },
         short_guard: scheme.guard == Guard::Ns400,
     }
@@ -237,7 +238,7 @@ fn he(scheme: Scheme) -> radiotap::He {
             Width::Mhz20 => 0,
             Width::Mhz40 => 1,
             Width::Mhz80 => 2,
-            Width::Mhz160 => 3,
+            Width::Mhz160 | Width::Mhz320 => 3,
         },
         guard: match scheme.guard {
             Guard::Ns400 | Guard::Ns800 => 0,

@@ -27,8 +27,8 @@ pub struct RateEntry {
     pub flags: u16,
 }
 
-/// Rates of data frames where the kernel's rate control does not know them: of HE, and of VHT on
-/// 160 MHz. One that is fixed, or from the lowest on those among which the medium chooses.
+/// Rates of data frames where the kernel's rate control does not know them: of HE, EHT, and of VHT
+/// on 160 MHz. One that is fixed, or from the lowest on those among which the medium chooses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Named")]
 pub struct DataRate(pub Vec<Rate>);
@@ -39,6 +39,7 @@ pub struct DataRate(pub Vec<Rate>);
 enum Named {
     Vht(Parts),
     He(Parts),
+    Eht(Parts),
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -57,22 +58,22 @@ impl TryFrom<Named> for DataRate {
     type Error = &'static str;
 
     fn try_from(named: Named) -> Result<Self, Self::Error> {
-        let (Named::Vht(parts) | Named::He(parts)) = named;
+        let (Named::Vht(parts) | Named::He(parts) | Named::Eht(parts)) = named;
         let streams = parts.streams;
-        let width = match parts.width_mhz {
-            20 => Width::Mhz20,
-            40 => Width::Mhz40,
-            80 => Width::Mhz80,
-            160 => Width::Mhz160,
-            _ => return Err("expected a width of 20, 40, 80 or 160 MHz"),
+        let width = Width::try_from(parts.width_mhz)?;
+        let guard = match parts.guard_ns {
+            400 => Guard::Ns400,
+            800 => Guard::Ns800,
+            1600 => Guard::Ns1600,
+            3200 => Guard::Ns3200,
+            _ => return Err("expected a guard interval of 400, 800, 1600 or 3200 ns"),
         };
-        let rate = |mcs| match (named, parts.guard_ns) {
-            (Named::Vht(_), 400) => Rate::vht(mcs, streams, width, true),
-            (Named::Vht(_), 800) => Rate::vht(mcs, streams, width, false),
-            (Named::He(_), 800) => Rate::he(mcs, streams, width, Guard::Ns800),
-            (Named::He(_), 1600) => Rate::he(mcs, streams, width, Guard::Ns1600),
-            (Named::He(_), 3200) => Rate::he(mcs, streams, width, Guard::Ns3200),
-            _ => None,
+        let rate = |mcs| match (named, guard) {
+            (Named::Vht(_), Guard::Ns400) => Rate::vht(mcs, streams, width, true),
+            (Named::Vht(_), Guard::Ns800) => Rate::vht(mcs, streams, width, false),
+            (Named::Vht(_), _) => None,
+            (Named::He(_), guard) => Rate::he(mcs, streams, width, guard),
+            (Named::Eht(_), guard) => Rate::eht(mcs, streams, width, guard),
         };
         let highest = rate(parts.mcs).ok_or("expected a rate that the standard's tables have")?;
         // The standard leaves some out.

@@ -10,8 +10,8 @@ use hoplab_wire::Mac;
 
 /// Sequence numbers have 12 bits (IEEE 802.11-2020 9.2.4.4.2).
 const NUMBERS: u64 = 1 << 12;
-/// Octets of a BlockAck with a bitmap of 64 frames, FCS included.
-const SHORT_BLOCK_ACK: usize = 32;
+/// Octets of a BlockAck but its bitmap, FCS included.
+const BLOCK_ACK_BYTES: usize = 24;
 
 /// Sender and receiver of the frames, and their TID.
 type Key = (RadioId, RadioId, u8);
@@ -51,11 +51,10 @@ impl Sequences {
                 Some(Control::BlockAckRequest(of))
             }
             (AirKind::BlockAck, Some(says)) => {
-                let mut words = [0; 4];
-                words.copy_from_slice(says.bitmap());
-                let is_long = aired.bytes > SHORT_BLOCK_ACK;
+                let bytes = aired.bytes.saturating_sub(BLOCK_ACK_BYTES);
+                let bitmap = Bitmap::new(says.bitmap(), bytes)?;
                 let of = together(to, aired.from, says.start())?;
-                Some(Control::BlockAck(of, Bitmap { words, is_long }))
+                Some(Control::BlockAck(of, bitmap))
             }
             _ => None,
         }

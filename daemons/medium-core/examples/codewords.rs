@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How often a codeword of LDPC is lost in white Gaussian noise, for each MCS of HE. That is the
-//! table of `src/ldpc/errors.rs`. Codewords have 1944 bits (IEEE 802.11-2020 19.3.11.7, annex F).
+//! How often a codeword of LDPC is lost in white Gaussian noise, for each MCS of HE and EHT. That is
+//! the table of `src/ldpc/errors.rs`. Codewords have 1944 bits (IEEE 802.11-2020 19.3.11.7, annex F).
 //!
-//! `cargo run --release --example codewords` prints it. What is simulated: Gray-coded square QAM
+//! `cargo run --release --example codewords` prints it, or with numbers only those MCS.
+//! What is simulated: Gray-coded square QAM
 //! (27.3.12.9), soft bits by the nearest points (max-log), belief propagation with at most 12 iterations.
 //! The codeword is all zeros behind a random mask, which a linear code permits and which makes the bits
 //! of a QAM symbol random.
@@ -58,7 +59,7 @@ const FIVE_SIXTHS: &str = "\
 16 29 36 41 44 56 59 37 50 24 . 65 4 65 52 . 4 . 73 52 1 . . 0";
 
 /// Bits of a symbol and code of each MCS, and roughly where its codewords begin to come through.
-const SCHEMES: [(usize, &str, f64); 12] = [
+const SCHEMES: [(usize, &str, f64); 14] = [
     (1, HALF, -3.0),
     (2, HALF, 0.0),
     (2, THREE_QUARTERS, 3.0),
@@ -71,6 +72,8 @@ const SCHEMES: [(usize, &str, f64); 12] = [
     (8, FIVE_SIXTHS, 21.0),
     (10, THREE_QUARTERS, 24.0),
     (10, FIVE_SIXTHS, 26.0),
+    (12, THREE_QUARTERS, 30.0),
+    (12, FIVE_SIXTHS, 32.0),
 ];
 
 /// A row of the prototype: its blocks and how far each is shifted.
@@ -164,19 +167,29 @@ fn amplitude(bits: &[bool]) -> f64 {
     f64::from(2 * index + 1 - (1 << bits.len()))
 }
 
+/// The points of an axis of so many bits, with the bits of each.
+fn points(axis_bits: usize) -> Vec<(u32, f64)> {
+    let point = |number: u32| {
+        let bits: Vec<bool> = (0..axis_bits).map(|bit| number >> bit & 1 == 1).collect();
+        (number, amplitude(&bits))
+    };
+    (0..1 << axis_bits).map(point).collect()
+}
+
 /// Send bits over an axis and say how sure each is: positive for false.
-fn axis(mask: &[bool], deviation: f64, stream: &mut Stream, soft: &mut Vec<f32>) {
-    let points: Vec<(Vec<bool>, f64)> = (0..1 << mask.len())
-        .map(|number| {
-            let bits: Vec<bool> = (0..mask.len()).map(|bit| number >> bit & 1 == 1).collect();
-            let place = amplitude(&bits);
-            (bits, place)
-        })
-        .collect();
+fn axis(
+    points: &[(u32, f64)],
+    mask: &[bool],
+    deviation: f64,
+    stream: &mut Stream,
+    soft: &mut Vec<f32>,
+) {
     let heard = amplitude(mask) + deviation * stream.gaussian();
     for bit in 0..mask.len() {
         let nearest = |value: bool| {
-            let of = points.iter().filter(|(bits, _)| bits[bit] == value);
+            let of = points
+                .iter()
+                .filter(|(bits, _)| (bits >> bit & 1 == 1) == value);
             of.map(|(_, place)| (heard - place) * (heard - place))
                 .fold(f64::INFINITY, f64::min)
         };
@@ -196,12 +209,13 @@ fn lost(symbol_bits: usize, rows: &[Row], phi: &Phi, db: f64, stream: &mut Strea
     let deviation = libm::sqrt(noise);
     let edges: usize = rows.iter().map(|row| row.len() * Z).sum();
     let mut messages = vec![0.0; edges];
+    let points = points(axis_bits);
     let (mut sent, mut failed) = (0, 0);
     while sent < MOST && failed < LOST {
         let mut soft = Vec::with_capacity(BITS + axis_bits);
         while soft.len() < BITS {
             let mask: Vec<bool> = (0..axis_bits).map(|_| stream.bits() & 1 == 1).collect();
-            axis(&mask, deviation, stream, &mut soft);
+            axis(&points, &mask, deviation, stream, &mut soft);
         }
         // As the interleaving of tones does: bits of a symbol are far from each other.
         for last in (1..BITS).rev() {
@@ -216,7 +230,14 @@ fn lost(symbol_bits: usize, rows: &[Row], phi: &Phi, db: f64, stream: &mut Strea
 
 fn main() {
     let phi = Phi::new();
+    let asked: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|mcs| mcs.parse().ok())
+        .collect();
     for (mcs, (symbol_bits, prototype, from_db)) in SCHEMES.into_iter().enumerate() {
+        if !asked.is_empty() && !asked.contains(&mcs) {
+            continue;
+        }
         let rows = rows(prototype);
         let mut stream = Stream::new(1, &format!("codewords of MCS {mcs}"));
         let mut db = from_db;

@@ -30,7 +30,7 @@ pub fn bit_error_rate(rate: Rate, sinr: f64) -> f64 {
             let (bits, code) = scheme.constellation();
             decoded(uncoded(1 << bits, sinr), code)
         }
-        Modulation::He(scheme) => ldpc::bit_error_rate(scheme, sinr),
+        Modulation::He(scheme) | Modulation::Eht(scheme) => ldpc::bit_error_rate(scheme, sinr),
     };
     // A bound may exceed 1/2, but no decoder is worse than guessing.
     wrong.clamp(0.0, 0.5)

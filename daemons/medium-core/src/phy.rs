@@ -25,6 +25,8 @@ pub enum Standard {
     Vht { signal_extension: bool },
     /// HT, VHT and HE too (802.11ax-2021 clause 27); with the signal extension as before (27.3.13).
     He { signal_extension: bool },
+    /// All those and EHT (802.11be-2024 clause 36).
+    Eht { signal_extension: bool },
 }
 
 /// Timing of the PHY.
@@ -65,7 +67,10 @@ const VHT_PREAMBLE: Duration = Duration::from_micros(16);
 /// Of an HE frame to one user: RL-SIG, HE-SIG-A and HE-STF (802.11ax-2021 27.3.4, table 27-12).
 /// HE-LTF follow.
 const HE_PREAMBLE: Duration = Duration::from_micros(16);
-/// An HE-LTF without its guard interval: type 4x with the longest interval, 2x with the others.
+/// Of an EHT frame to one user: RL-SIG, U-SIG, EHT-SIG of 52 bits in two symbols at MCS 0, and EHT-STF
+/// (802.11be-2024 36.3.4, 36.3.12.8). EHT-LTF follow.
+const EHT_PREAMBLE: Duration = Duration::from_micros(24);
+/// An HE- or EHT-LTF without its guard interval: type 4x with the longest interval, 2x with the others.
 const HE_LONG_TRAINING: Duration = Duration::from_nanos(12_800);
 const HE_SHORTER_TRAINING: Duration = Duration::from_nanos(6400);
 /// One for a stream, but four for three (tables 19-13 and 21-13).
@@ -85,14 +90,21 @@ impl Standard {
         match self {
             Self::Dsss => rate.is_dsss(),
             // 802.11g knows the rates of 802.11b too, 802.11a does not.
-            Self::Ofdm { .. } | Self::Ht { .. } | Self::Vht { .. } | Self::He { .. } => {
+            Self::Ofdm { .. }
+            | Self::Ht { .. }
+            | Self::Vht { .. }
+            | Self::He { .. }
+            | Self::Eht { .. } => {
                 match rate.modulation() {
                     // The signal extension marks the 2.4 GHz band, the only one that has DSSS.
                     Modulation::Dsss => self.extends(),
                     Modulation::Ofdm => true,
                     Modulation::Ht(_) => !matches!(self, Self::Ofdm { .. }),
-                    Modulation::Vht(_) => matches!(self, Self::Vht { .. } | Self::He { .. }),
-                    Modulation::He(_) => matches!(self, Self::He { .. }),
+                    Modulation::Vht(_) => {
+                        matches!(self, Self::Vht { .. } | Self::He { .. } | Self::Eht { .. })
+                    }
+                    Modulation::He(_) => matches!(self, Self::He { .. } | Self::Eht { .. }),
+                    Modulation::Eht(_) => matches!(self, Self::Eht { .. }),
                 }
             }
         }
@@ -105,7 +117,8 @@ impl Standard {
             Self::Ofdm { signal_extension }
             | Self::Ht { signal_extension }
             | Self::Vht { signal_extension }
-            | Self::He { signal_extension } => signal_extension,
+            | Self::He { signal_extension }
+            | Self::Eht { signal_extension } => signal_extension,
         }
     }
 }
@@ -126,6 +139,7 @@ impl Phy {
             Modulation::Ht(_) => HT_PREAMBLE,
             Modulation::Vht(_) => VHT_PREAMBLE,
             Modulation::He(_) => HE_PREAMBLE,
+            Modulation::Eht(_) => EHT_PREAMBLE,
         };
         let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
             3 => 4,
@@ -164,7 +178,7 @@ impl Phy {
     /// Time on the air of one frame of `bytes` (MAC header to FCS) at `rate`.
     pub fn duration(&self, bytes: usize, rate: Rate) -> Duration {
         let delimiter = match rate.modulation() {
-            Modulation::Vht(_) | Modulation::He(_) => DELIMITER_BYTES,
+            Modulation::Vht(_) | Modulation::He(_) | Modulation::Eht(_) => DELIMITER_BYTES,
             _ => 0,
         };
         self.psdu_duration(bytes + delimiter, rate)
@@ -193,7 +207,7 @@ impl Phy {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
                 (8 * bytes + SERVICE_BITS + tails, is_short_guard(scheme))
             }
-            Modulation::He(scheme) => {
+            Modulation::He(scheme) | Modulation::Eht(scheme) => {
                 // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
                 let symbols = ldpc::symbols(8 * bytes + SERVICE_BITS, scheme);
                 return preamble + scheme.he_symbol_lasts() * symbols + extension;
@@ -220,10 +234,13 @@ fn is_short_guard(scheme: Scheme) -> bool {
 /// A long training field, guard interval included.
 fn long_training(rate: Rate) -> Duration {
     match rate.modulation() {
-        Modulation::He(scheme) if scheme.guard == Guard::Ns3200 => {
-            HE_LONG_TRAINING + scheme.guard.lasts()
+        Modulation::He(scheme) | Modulation::Eht(scheme) => {
+            let training = match scheme.guard {
+                Guard::Ns3200 => HE_LONG_TRAINING,
+                _ => HE_SHORTER_TRAINING,
+            };
+            training + scheme.guard.lasts()
         }
-        Modulation::He(scheme) => HE_SHORTER_TRAINING + scheme.guard.lasts(),
         _ => LONG_TRAINING,
     }
 }

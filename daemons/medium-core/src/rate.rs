@@ -14,6 +14,8 @@ pub enum Width {
     Mhz40,
     Mhz80,
     Mhz160,
+    /// Of EHT alone.
+    Mhz320,
 }
 
 /// In MHz, as a document has it.
@@ -21,19 +23,27 @@ impl TryFrom<u16> for Width {
     type Error = &'static str;
 
     fn try_from(mhz: u16) -> Result<Self, Self::Error> {
-        let all = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
-        let found = all.into_iter().find(|width| width.mhz() == mhz);
-        found.ok_or("expected 20, 40, 80 or 160 MHz")
+        let found = Self::ALL.into_iter().find(|width| width.mhz() == mhz);
+        found.ok_or("expected 20, 40, 80, 160 or 320 MHz")
     }
 }
 
 impl Width {
+    pub const ALL: [Self; 5] = [
+        Self::Mhz20,
+        Self::Mhz40,
+        Self::Mhz80,
+        Self::Mhz160,
+        Self::Mhz320,
+    ];
+
     pub fn mhz(self) -> u16 {
         match self {
             Self::Mhz20 => 20,
             Self::Mhz40 => 40,
             Self::Mhz80 => 80,
             Self::Mhz160 => 160,
+            Self::Mhz320 => 320,
         }
     }
 
@@ -44,27 +54,33 @@ impl Width {
             Self::Mhz40 => 108,
             Self::Mhz80 => 234,
             Self::Mhz160 => 468,
+            // HT and VHT have no such channel.
+            Self::Mhz320 => 0,
         }
     }
 
-    /// Those of HE, whose subcarriers are four times as close. They are of the resource units of
-    /// 242, 484, 996 and twice 996 tones (IEEE 802.11ax-2021 table 27-15).
+    /// Those of HE and EHT, whose subcarriers are four times as close. They are of the resource units
+    /// of 242, 484, 996, twice and four times 996 tones (IEEE 802.11ax-2021 table 27-15, 802.11be-2024
+    /// table 36-19).
     fn he_data_tones(self) -> u32 {
         match self {
             Self::Mhz20 => 234,
             Self::Mhz40 => 468,
             Self::Mhz80 => 980,
             Self::Mhz160 => 1960,
+            Self::Mhz320 => 3920,
         }
     }
 
-    /// HE's in each of the parts by which the last symbol is filled (table 27-32: N_SD,short).
+    /// Theirs in each of the parts by which the last symbol is filled (802.11ax-2021 table 27-32,
+    /// 802.11be-2024 table 36-47: N_SD,short).
     fn he_short_tones(self) -> u32 {
         match self {
             Self::Mhz20 => 60,
             Self::Mhz40 => 120,
             Self::Mhz80 => 240,
             Self::Mhz160 => 492,
+            Self::Mhz320 => 984,
         }
     }
 }
@@ -91,10 +107,10 @@ impl Guard {
     }
 }
 
-/// Parameters of an HT, a VHT or an HE rate.
+/// Parameters of an HT, a VHT, an HE or an EHT rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheme {
-    /// Modulation and code of each stream, as HE numbers them: 0 is BPSK 1/2, 11 is 1024-QAM 5/6.
+    /// Modulation and code of each stream, as EHT numbers them: 0 is BPSK 1/2, 13 is 4096-QAM 5/6.
     pub mcs: u8,
     pub streams: u8,
     pub width: Width,
@@ -122,8 +138,9 @@ impl Code {
     }
 }
 
-/// Bits on a subcarrier and code of each MCS (tables 19-27 and 21-29, and 802.11ax's 27-111).
-const SCHEMES: [(u32, Code); 12] = [
+/// Bits on a subcarrier and code of each MCS (tables 19-27 and 21-29, 802.11ax's 27-111, and
+/// 802.11be's 36-71).
+const SCHEMES: [(u32, Code); 14] = [
     (1, Code::Half),
     (2, Code::Half),
     (2, Code::ThreeQuarters),
@@ -136,6 +153,8 @@ const SCHEMES: [(u32, Code); 12] = [
     (8, Code::FiveSixths),
     (10, Code::ThreeQuarters),
     (10, Code::FiveSixths),
+    (12, Code::ThreeQuarters),
+    (12, Code::FiveSixths),
 ];
 /// Data bits a symbol from which on VHT's tables have a second encoder: 540 Mbit/s.
 const BITS_OF_ENCODER: u32 = 2160;
@@ -159,7 +178,14 @@ impl Scheme {
         let coded = self.width.data_tones() * on_tone * u32::from(self.streams);
         let bits = coded * numerator / denominator;
         let encoders = self.encoders(bits);
-        (coded % (denominator * encoders) == 0).then_some(bits)
+        (bits > 0 && coded % (denominator * encoders) == 0).then_some(bits)
+    }
+
+    /// Data bits a symbol of HE and EHT, where one of them has the rate.
+    fn he_bits(self) -> Option<u32> {
+        let is_one = (1..=MOST_STREAMS).contains(&self.streams) && self.guard != Guard::Ns400;
+        let coded = self.coded(self.width.he_data_tones()).filter(|_| is_one)?;
+        Some(self.uncoded(coded))
     }
 
     /// How long a symbol of HE lasts, guard interval included.
@@ -217,6 +243,8 @@ pub enum Modulation {
     Vht(Scheme),
     /// High efficiency, to one user (802.11ax-2021 clause 27: HE SU), with LDPC.
     He(Scheme),
+    /// Extremely high throughput, to one user (802.11be-2024 clause 36: EHT MU), with LDPC.
+    Eht(Scheme),
 }
 
 /// A rate that the standard has. The order is that of bits a symbol. It ranks speeds only if
@@ -249,10 +277,11 @@ const fn ofdm(bits: u32) -> Rate {
 const MOST_HT_STREAMS: u8 = 2;
 /// VHT's and HE's. The kernel's rate control uses no more of VHT.
 const MOST_STREAMS: u8 = 4;
-/// MCS of one stream of HT, and of VHT.
+/// MCS of one stream of HT, of VHT, and of HE.
 const HT_SCHEMES: u8 = 8;
 const VHT_SCHEMES: usize = 10;
-/// Of a symbol of HE (T_DFT,HE).
+const HE_SCHEMES: u8 = 12;
+/// Of a symbol of HE and EHT (T_DFT,HE).
 const HE_SYMBOL: Duration = Duration::from_nanos(12_800);
 
 /// Of HT and VHT.
@@ -350,11 +379,25 @@ impl Rate {
             width,
             guard,
         };
-        let is_one = (1..=MOST_STREAMS).contains(&streams) && guard != Guard::Ns400;
-        let coded = scheme.coded(width.he_data_tones()).filter(|_| is_one)?;
+        let is_one = mcs < HE_SCHEMES && width <= Width::Mhz160;
+        let bits = scheme.he_bits().filter(|_| is_one)?;
         Some(Self {
-            bits: scheme.uncoded(coded),
+            bits,
             modulation: Modulation::He(scheme),
+        })
+    }
+
+    /// EHT's rate (802.11be-2024 36.5): as HE, and with 4096-QAM, and on 320 MHz.
+    pub fn eht(mcs: u8, streams: u8, width: Width, guard: Guard) -> Option<Self> {
+        let scheme = Scheme {
+            mcs,
+            streams,
+            width,
+            guard,
+        };
+        Some(Self {
+            bits: scheme.he_bits()?,
+            modulation: Modulation::Eht(scheme),
         })
     }
 
@@ -368,7 +411,9 @@ impl Rate {
                 bits / 3.6
             }
             Modulation::Ht(_) | Modulation::Vht(_) => bits / 4.0,
-            Modulation::He(scheme) => 1000.0 * bits / scheme.he_symbol_lasts().as_nanos() as f64,
+            Modulation::He(scheme) | Modulation::Eht(scheme) => {
+                1000.0 * bits / scheme.he_symbol_lasts().as_nanos() as f64
+            }
         }
     }
 
@@ -378,7 +423,7 @@ impl Rate {
         match self.modulation {
             Modulation::Dsss => Some(self.bits as u8),
             Modulation::Ofdm => Some((self.bits / 2) as u8),
-            Modulation::Ht(_) | Modulation::Vht(_) | Modulation::He(_) => None,
+            Modulation::Ht(_) | Modulation::Vht(_) | Modulation::He(_) | Modulation::Eht(_) => None,
         }
     }
 
@@ -395,12 +440,13 @@ impl Rate {
         self.modulation == Modulation::Dsss
     }
 
-    /// Of HT, VHT and HE.
+    /// Of HT, VHT, HE and EHT.
     pub fn scheme(self) -> Option<Scheme> {
         match self.modulation {
-            Modulation::Ht(scheme) | Modulation::Vht(scheme) | Modulation::He(scheme) => {
-                Some(scheme)
-            }
+            Modulation::Ht(scheme)
+            | Modulation::Vht(scheme)
+            | Modulation::He(scheme)
+            | Modulation::Eht(scheme) => Some(scheme),
             Modulation::Dsss | Modulation::Ofdm => None,
         }
     }
@@ -424,12 +470,13 @@ impl Rate {
         let narrow = |mcs| match self.modulation {
             Modulation::Ht(_) => Self::ht(mcs + (streams - 1) * HT_SCHEMES, width, short_guard),
             Modulation::He(_) => Self::he(mcs, streams, width, scheme.guard),
+            Modulation::Eht(_) => Self::eht(mcs, streams, width, scheme.guard),
             _ => Self::vht(mcs, streams, width, short_guard),
         };
         (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
     }
 
-    /// The non-HT reference rate of an HT, VHT or HE rate (table 10-10). It has the same modulation
+    /// The non-HT reference rate of an HT, VHT, HE or EHT rate (table 10-10). It has the same modulation
     /// and code, or is OFDM's fastest if OFDM lacks them. Other rates are their own.
     pub fn reference(self) -> Self {
         // By MCS. OFDM's 9 Mbit/s (BPSK 3/4) is not here, as no MCS has it.
@@ -561,6 +608,34 @@ mod tests {
         ] {
             assert_eq!(Rate::he(mcs, streams, Mhz20, guard), None);
         }
+    }
+
+    /// Speeds of 802.11be's tables in 36.5, with guard intervals of 0.8, 1.6 and 3.2 us.
+    #[test]
+    fn eht_is_as_fast_as_the_tables_say() {
+        use Width::{Mhz160, Mhz20, Mhz320, Mhz80};
+        let eht = [
+            (11, 1, Mhz20, [143.4, 135.4, 121.9]),
+            (12, 1, Mhz20, [154.9, 146.3, 131.6]),
+            (13, 1, Mhz20, [172.1, 162.5, 146.3]),
+            (13, 1, Mhz80, [720.6, 680.6, 612.5]),
+            (13, 2, Mhz160, [2882.4, 2722.2, 2450.0]),
+            (0, 1, Mhz320, [144.1, 136.1, 122.5]),
+            (13, 1, Mhz320, [2882.4, 2722.2, 2450.0]),
+            (13, 4, Mhz320, [11529.4, 10888.9, 9800.0]),
+        ];
+        for (mcs, streams, width, speeds) in eht {
+            let guards = [Guard::Ns800, Guard::Ns1600, Guard::Ns3200];
+            for (guard, mbps) in guards.into_iter().zip(speeds) {
+                let rate = Rate::eht(mcs, streams, width, guard).expect("an EHT rate");
+                assert!((rate.mbps() - mbps).abs() < 0.06, "{rate} of {mcs}");
+            }
+        }
+        assert_eq!(Rate::eht(14, 1, Mhz20, Guard::Ns800), None);
+        assert_eq!(Rate::he(0, 1, Mhz320, Guard::Ns800), None);
+        let wide = Rate::eht(13, 2, Mhz320, Guard::Ns800).unwrap();
+        let narrow = Rate::eht(13, 2, Mhz80, Guard::Ns800).unwrap();
+        assert_eq!(wide.at_most(Mhz80), narrow);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Timing {
         Self {
             phy: phy.clone(),
             by_rate: window.is_some(),
-            // A bit for each frame, in steps of 64: 8 octets, or 32 for a window of 256.
+            // A bit for each frame, in steps of 64: 8 octets, 32 for a window of 256, 128 for one of 1024.
             block_ack_bytes: BLOCK_ACK_BYTES + window.unwrap_or_default().div_ceil(64) * 8,
             slot: phy.slot,
             sifs: phy.sifs,

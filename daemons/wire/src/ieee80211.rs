@@ -338,12 +338,51 @@ pub struct Together {
     pub sequence: u16,
 }
 
-/// Whether each frame from the first one on was received, the first in the lowest bit: of 64 or of
-/// 256 frames.
+/// Whether each frame from the first one on was received, the first in the lowest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitmap {
-    pub words: [u64; 4],
-    pub is_long: bool,
+    words: [u64; Self::MOST],
+    /// So many of them: 1, 4, 8 or 16.
+    used: usize,
+}
+
+impl Bitmap {
+    const MOST: usize = 16;
+    /// Words by the fragment number of a BlockAck (802.11ax-2021 table 9-30a, 802.11be-2024 9.3.1.8.2).
+    const KINDS: [(u16, usize); 4] = [(0x0, 1), (0x4, 4), (0x8, 8), (0xa, 16)];
+
+    /// The first of these words, in a bitmap of so many octets; none for another number than one of
+    /// those that there are.
+    pub fn new(words: &[u64], octets: usize) -> Option<Self> {
+        let (_, used) = Self::KINDS.into_iter().find(|kind| 8 * kind.1 == octets)?;
+        let mut bitmap = Self {
+            words: [0; Self::MOST],
+            used,
+        };
+        for (word, given) in bitmap.words[..used].iter_mut().zip(words) {
+            *word = *given;
+        }
+        Some(bitmap)
+    }
+
+    pub fn words(&self) -> &[u64] {
+        &self.words[..self.used]
+    }
+
+    fn fragment_number(&self) -> u16 {
+        let kind = Self::KINDS.into_iter().find(|kind| kind.1 == self.used);
+        kind.map_or(0, |(number, _)| number)
+    }
+
+    fn parse(number: u16, octets: &[u8]) -> Option<Self> {
+        let (_, used) = Self::KINDS.into_iter().find(|kind| kind.0 == number)?;
+        let octets = octets.get(..8 * used)?;
+        let mut words = [0; Self::MOST];
+        for (word, octets) in words.iter_mut().zip(octets.chunks_exact(8)) {
+            *word = u64::from_le_bytes(octets.try_into().ok()?);
+        }
+        Some(Self { words, used })
+    }
 }
 
 impl Control {
@@ -354,8 +393,6 @@ impl Control {
     const BLOCK_ACK: [u8; 2] = [0x94, 0];
     /// Of the control field: a compressed bitmap.
     const COMPRESSED: u16 = 2 << 1;
-    /// Of the fragment number: a bitmap of 256 frames (802.11ax-2021 table 9-30a).
-    const LONG_BITMAP: u16 = 0x4;
 
     /// The control frame and its duration in microseconds; `None` for any other frame.
     pub fn parse(bytes: &[u8]) -> Option<(Self, u16)> {
@@ -392,16 +429,8 @@ impl Control {
         if kind == Self::BLOCK_ACK_REQUEST {
             return Some(Control::BlockAckRequest(of));
         }
-        let is_long = match start & 0xf {
-            0 => false,
-            Self::LONG_BITMAP => true,
-            _ => return None,
-        };
-        let mut words = [0; 4];
-        for (at, word) in words[..if is_long { 4 } else { 1 }].iter_mut().enumerate() {
-            *word = u64::from_le_bytes(octets(frame.0, 20 + 8 * at)?);
-        }
-        Some(Control::BlockAck(of, Bitmap { words, is_long }))
+        let bitmap = Bitmap::parse(start & 0xf, frame.0.get(20..)?)?;
+        Some(Control::BlockAck(of, bitmap))
     }
 
     pub fn emit(&self, duration_us: u16) -> Vec<u8> {
@@ -412,7 +441,7 @@ impl Control {
             Control::BlockAckRequest(of) => (Self::BLOCK_ACK_REQUEST, &of.receiver),
             Control::BlockAck(of, _) => (Self::BLOCK_ACK, &of.receiver),
         };
-        let mut out = Vec::with_capacity(52);
+        let mut out = Vec::with_capacity(148);
         out.extend_from_slice(&kind);
         out.extend_from_slice(&duration_us.to_le_bytes());
         out.extend_from_slice(&receiver.0);
@@ -421,12 +450,8 @@ impl Control {
             Control::Cts { .. } | Control::Ack { .. } => {}
             Control::BlockAckRequest(of) => Self::emit_together(of, 0, &mut out),
             Control::BlockAck(of, bitmap) => {
-                let (fragment, words) = match bitmap.is_long {
-                    true => (Self::LONG_BITMAP, &bitmap.words[..]),
-                    false => (0, &bitmap.words[..1]),
-                };
-                Self::emit_together(of, fragment, &mut out);
-                out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+                Self::emit_together(of, bitmap.fragment_number(), &mut out);
+                out.extend(bitmap.words().iter().flat_map(|word| word.to_le_bytes()));
             }
         }
         out

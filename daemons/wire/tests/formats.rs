@@ -229,17 +229,19 @@ fn block_acks() {
     let bytes = [&begin[..], &[0x04, 0x50, 0xc0, 0xab]].concat();
     assert_eq!(request.emit(7), bytes);
     assert_eq!(Control::parse(&bytes), Some((request, 7)));
-    for is_long in [false, true] {
-        let words = if is_long { [1, 2, 3, 4] } else { [9, 0, 0, 0] };
-        let ack = Control::BlockAck(of, Bitmap { words, is_long });
+    // With its FCS 24 octets beside the bitmap; 802.11be-2024 9.3.1.8.2 for the longest.
+    for (octets, kind) in [(8, 0xc0), (32, 0xc4), (64, 0xc8), (128, 0xca)] {
+        let words: Vec<u64> = (9..9 + octets as u64 / 8).collect();
+        let bitmap = Bitmap::new(&words, octets).expect("a bitmap");
+        assert_eq!(bitmap.words(), words);
+        let ack = Control::BlockAck(of, bitmap);
         let bytes = ack.emit(0);
-        // With its FCS 32 or 56 octets.
-        assert_eq!(bytes.len(), if is_long { 52 } else { 28 });
-        assert_eq!(bytes[18], if is_long { 0xc4 } else { 0xc0 });
-        assert_eq!(bytes[20], words[0] as u8);
+        assert_eq!(bytes.len(), 20 + octets);
+        assert_eq!((bytes[18], bytes[20]), (kind, 9));
         assert_eq!(Control::parse(&bytes), Some((ack, 0)));
-        assert_eq!(Control::parse(&bytes[..27]), None);
+        assert_eq!(Control::parse(&bytes[..bytes.len() - 1]), None);
     }
+    assert_eq!(Bitmap::new(&[1], 16), None);
     // A policy and a fragment number say nothing in a request.
     let mut other = request.emit(7);
     (other[16], other[18]) = (0x05, 0xc6);

@@ -21,6 +21,7 @@ from hoplab.model.errors import DaemonDied
 from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     BAND_6_GHZ,
+    HE_STANDARDS,
     HT_STANDARDS,
     RATES_OF_STANDARD,
     Categories,
@@ -281,7 +282,7 @@ def _high_throughput(radio: ResolvedRadio) -> list[str]:
     lines = ["ieee80211n=1", f"ht_capab={capable}"]
     if radio.standard != "802.11n" and radio.band != BAND_2_GHZ:
         lines += ["ieee80211ac=1", "vht_capab=[SHORT-GI-80]", *_operation("vht", radio)]
-    return lines if radio.standard != "802.11ax" else [*lines, *_high_efficiency(radio)]
+    return [*lines, *_high_efficiency(radio)] if radio.standard in HE_STANDARDS else lines
 
 
 def _high_efficiency(radio: ResolvedRadio) -> list[str]:

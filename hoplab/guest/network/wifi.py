@@ -27,6 +27,7 @@ from hoplab.model.keys.radio import (
     BAND_5_GHZ,
     BAND_6_GHZ,
     DSSS_MBPS,
+    HE_STANDARDS,
     HE_TONES,
     HT_STANDARDS,
     MCS,
@@ -505,7 +506,7 @@ def _like(radio: ResolvedRadio) -> Scheme:
     mac80211 estimates air time by it (AQL). The medium sends at the real rate."""
     on_tone, data, coded = MCS[radio.mcs]
     streams, guard_us = radio.streams, radio.guard_ns / 1000
-    if radio.standard == "802.11ax":
+    if radio.standard in HE_STANDARDS:
         tones, symbol_us = HE_TONES[radio.width_mhz], HE_SYMBOL_US + guard_us
     else:
         tones, symbol_us = TONES[radio.width_mhz], SYMBOL_US + guard_us

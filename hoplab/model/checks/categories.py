@@ -49,7 +49,8 @@ def _counts(where: str, radio: ResolvedRadio) -> None:
     if radio.rules != "edca":
         raise ScenarioError(
             f'{where}: is given, but radio.rules is "{radio.rules}", which has no access '
-            'categories; use radio.profile = "80211n", "80211ac" or "80211ax", or remove it'
+            'categories; use radio.profile = "80211n", "80211ac", "80211ax" or "80211be", or '
+            "remove it"
         )
 
 

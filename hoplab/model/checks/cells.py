@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import Cell
-from hoplab.model.keys.radio import BAND_6_GHZ, in_vht_tables
+from hoplab.model.keys.radio import BAND_6_GHZ, HE_STANDARDS, in_vht_tables
 from hoplab.model.keys.resolved import Resolved, ResolvedRadio
 from hoplab.model.network.powers import received_dbm
 from hoplab.model.network.reach import hearing, reach_m, reaching
@@ -41,10 +41,11 @@ def _ad_hoc(scenario: Resolved) -> None:
     radios = any(station.radio for station in scenario.station)
     if scenario.routing.protocol == "hwmp" or not radios:
         return
-    if radio.standard == "802.11ax":
+    if radio.standard in HE_STANDARDS:
         raise ScenarioError(
-            'radio.standard: "802.11ax" is in cells and meshes only, as mac80211 has no HE in ad '
-            'hoc networks; add a [[cell]] or routing.protocol = "hwmp", or use profile "80211ac"'
+            f'radio.standard: "{radio.standard}" is in cells and meshes only, as mac80211 has '
+            'no HE in ad hoc networks; add a [[cell]] or routing.protocol = "hwmp", or use '
+            'profile "80211ac"'
         )
     if radio.is_adaptive and radio.standard == "802.11ac" and radio.width_mhz != 80:
         raise ScenarioError(

@@ -12,6 +12,7 @@ from hoplab.model.checks.names import known, named_once
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import (
+    HE_STANDARDS,
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
     RATES_OF_STANDARD,
@@ -234,13 +235,19 @@ def _scheme(radio: ResolvedRadio) -> None:
         )
     widest = widest_mhz(radio.band, radio.channel)
     standard, streams = radio.standard, radio.streams
-    short = radio.guard_ns == 400 if standard == "802.11ax" else radio.guard_ns > 800
+    he = standard in HE_STANDARDS
+    short = radio.guard_ns == 400 if he else radio.guard_ns > 800
     for wrong, expected in (
         (standard == "802.11n" and radio.width_mhz > 40, "width_mhz: 802.11n has 20 and 40 MHz"),
+        (
+            standard != "802.11be" and radio.width_mhz > 160,
+            f"width_mhz: {standard} has 160 MHz at most",
+        ),
+        (standard == "802.11be" and radio.mcs > 13, "mcs: 802.11be has 0 to 13"),
         (standard == "802.11ax" and radio.mcs > 11, "mcs: 802.11ax has 0 to 11"),
         (standard == "802.11ac" and radio.mcs > 9, "mcs: 802.11ac has 0 to 9"),
-        (short and standard == "802.11ax", "guard_ns: 802.11ax has 800, 1600 and 3200"),
-        (short and standard != "802.11ax", f"guard_ns: {standard} has 400 and 800"),
+        (short and he, f"guard_ns: {standard} has 800, 1600 and 3200"),
+        (short and not he, f"guard_ns: {standard} has 400 and 800"),
         (
             radio.width_mhz > widest,
             f"width_mhz: channel {radio.channel} has neighbours for {widest} MHz at most",

@@ -37,10 +37,13 @@ RATES_OF_STANDARD = {
     "802.11n": OFDM_MBPS,
     "802.11ac": OFDM_MBPS,
     "802.11ax": OFDM_MBPS,
+    "802.11be": OFDM_MBPS,
 }
 """Rates before HT. From 802.11n on, these are the rates of frames that are not data."""
 DSSS_STANDARDS = ("802.11", "802.11b")
-HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax")
+HT_STANDARDS = ("802.11n", "802.11ac", "802.11ax", "802.11be")
+HE_STANDARDS = ("802.11ax", "802.11be")
+"""To the kernel both are HE. The medium sends what the latter has beyond it."""
 NO_RTS = 2347
 """The threshold of octets that no frame exceeds (dot11RTSThreshold, IEEE 802.11-2020 annex C)."""
 BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ = 2.4, 5, 6
@@ -55,7 +58,7 @@ mac80211_hwsim's own domains above (`hoplab.guest.network.hwsim`)."""
 BANDS_OF_STANDARD: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("802.11", "802.11b", "802.11g"), (BAND_2_GHZ,)),
     **dict.fromkeys(("802.11a", "802.11n", "802.11ac"), (BAND_5_GHZ,)),
-    "802.11ax": (BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ),
+    **dict.fromkeys(HE_STANDARDS, (BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ)),
 }
 
 MCS = (
@@ -71,13 +74,15 @@ MCS = (
     (8, 5, 6),
     (10, 3, 4),
     (10, 5, 6),
+    (12, 3, 4),
+    (12, 5, 6),
 )
-"""Bits on a subcarrier and code (bits in, bits out) of each MCS: HT has 8, VHT 10, HE all. Tables:
-IEEE 802.11-2020 19-27 and 21-29, 802.11ax-2021 27-111."""
+"""Bits on a subcarrier and code (bits in, bits out) of each MCS: HT has 8, VHT 10, HE 12, EHT all.
+Tables: IEEE 802.11-2020 19-27 and 21-29, 802.11ax-2021 27-111, 802.11be-2024 36-71."""
 TONES = {20: 52, 40: 108, 80: 234, 160: 468}
 """Subcarriers with data of HT and VHT, by width in MHz (tables 19-6 and 21-5)."""
-HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960}
-"""Subcarriers of HE, four times as close (802.11ax-2021 table 27-15)."""
+HE_TONES = {20: 234, 40: 468, 80: 980, 160: 1960, 320: 3920}
+"""Subcarriers of HE and EHT, four times as close (802.11ax-2021 table 27-15)."""
 VHT_BITS_OF_ENCODER = 2160
 """Data bits a symbol above which VHT has a further encoder (IEEE 802.11-2020 21.5)."""
 
@@ -114,14 +119,16 @@ RateOrAuto = Annotated[
     float | str, *one_of((*RATES_MBPS, "auto", "ideal"), "rate of 802.11a/b/g in Mbit/s")
 ]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
-Width = Annotated[int, *one_of((20, 40, 80, 160), "width in MHz")]
+Width = Annotated[int, *one_of((20, 40, 80, 160, 320), "width in MHz")]
 Aggregation = Annotated[bool | str, *one_of((True, False, "kernel"), "way to aggregate")]
 Band = Annotated[float, *one_of((BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ), "band in GHz")]
 Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]
 
 Indoor = Literal["itu-residential", "itu-office", "3gpp-inh-los", "3gpp-inh-nlos"]
 
-Standard = Literal["802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"]
+Standard = Literal[
+    "802.11", "802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax", "802.11be"
+]
 
 
 class Energy(Table):
@@ -189,9 +196,10 @@ class Nic(Table):
         return self
 
 
-WINDOW, HE_WINDOW = 64, 256
-"""Outstanding frames of a block ack agreement: of HT and VHT, and of HE (IEEE 802.11-2020
-10.25.6.3, 802.11ax-2021 9.4.1.13)."""
+WINDOW = 64
+"""Outstanding frames of a block ack agreement (IEEE 802.11-2020 10.25.6.3)."""
+WINDOWS = {"802.11ax": 256, "802.11be": 1024}
+"""Those of HE and EHT (802.11ax-2021 and 802.11be-2024 9.4.1.13)."""
 
 
 class Category(Table):
@@ -256,10 +264,10 @@ class Edca(Categories):
     ampdu_octets: Integer | None = key(
         None,
         "longest A-MPDU: 65,535 (`802.11n`), 1,048,575 (`802.11ac`), 6,500,631 "
-        "(`802.11ax`) at most",
+        "(`802.11ax`), 15,523,198 (`802.11be`) at most",
         unit="octets",
         ge=64,
-        le=6_500_631,
+        le=15_523_198,
     )
     start_spacing_us: Number = key(
         8.0, "least time between two frames' starts in it", unit="µs", ge=0, le=16
@@ -277,6 +285,7 @@ ProfileName = Literal[
     "80211n",
     "80211ac",
     "80211ax",
+    "80211be",
 ]
 
 
@@ -290,8 +299,8 @@ class Radio(Table):
         "mcs": ("standard", HT_STANDARDS),
         "width_mhz": ("standard", HT_STANDARDS),
         "guard_ns": ("standard", HT_STANDARDS),
-        "streams": ("standard", ("802.11ac", "802.11ax")),
-        "band_ghz": ("standard", ("802.11ax",)),
+        "streams": ("standard", ("802.11ac", *HE_STANDARDS)),
+        "band_ghz": ("standard", HE_STANDARDS),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
         "propagation_delay": ("rules", ("edca",)),
@@ -316,7 +325,7 @@ class Radio(Table):
     )
     edca: Edca | None = key(None, "access categories and A-MPDUs")
     standard: Standard | None = key(
-        None, "PHY, preambles and rates; `802.11ax` in cells and meshes only"
+        None, "PHY, preambles and rates; `802.11ax` and `802.11be` in cells and meshes only"
     )
     band_ghz: Band | None = key(
         None,
@@ -333,14 +342,14 @@ class Radio(Table):
         None,
         "data rate; `auto`: by the kernel's minstrel, with `802.11n` and `802.11ac` up to "
         "`mcs`, `streams` and `width_mhz`, with any guard interval; `ideal` (`802.11ax`, "
-        "160 MHz): the medium takes the MCS up to `mcs` that carries most at the link's "
-        "ratio",
+        "`802.11be`, 160 MHz): the medium takes the MCS up to `mcs` that carries most at the "
+        "link's ratio",
         unit="Mbit/s",
     )
     mcs: Integer | None = key(
         None,
         "data rate: `802.11n` 0 to 7 (one stream) or 8 to 15 (two), `802.11ac` 0 to 9, "
-        "`802.11ax` 0 to 11",
+        "`802.11ax` 0 to 11, `802.11be` 0 to 13",
         ge=0,
         le=15,
     )
@@ -348,7 +357,7 @@ class Radio(Table):
     guard_ns: Guard | None = key(
         None,
         "guard interval of data frames: 400 or 800 with `802.11n` and `802.11ac`, 800 or "
-        "more with `802.11ax`",
+        "more with `802.11ax` and `802.11be`",
         unit="ns",
     )
     streams: Integer | None = key(None, "spatial streams of data frames", ge=1, le=4)
@@ -378,9 +387,10 @@ class Radio(Table):
     )
     queue_frames: Integer | None = key(
         None,
-        "frames of an access category taken ahead by the radio; default 128, `802.11ax` 512",
+        "frames of an access category taken ahead by the radio; default 128, `802.11ax` 512, "
+        "`802.11be` 2048",
         ge=1,
-        le=1024,
+        le=4096,
     )
     aql_us: Integer | None = key(
         None,
@@ -524,6 +534,6 @@ class Radio(Table):
 
     @property
     def fixed_by_medium(self) -> bool:
-        """Whether data frames have a rate that the kernel's rate control does not know: HE's, and
-        VHT's on 160 MHz. Without aggregation too."""
-        return self.standard == "802.11ax" or self.width_mhz == 160
+        """Whether data frames have a rate that the kernel's rate control does not know: of HE, EHT,
+        and of VHT on 160 MHz. Without aggregation too."""
+        return self.standard in HE_STANDARDS or self.width_mhz == 160

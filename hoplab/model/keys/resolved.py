@@ -20,8 +20,8 @@ from hoplab.model.keys.declare import Integer, Label, Number, Switch, Table
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.keys.program import Program
 from hoplab.model.keys.radio import (
-    HE_WINDOW,
     WINDOW,
+    WINDOWS,
     Edca,
     Energy,
     Guard,
@@ -97,7 +97,7 @@ class ResolvedRadio(Radio):
     def frames_ahead(self) -> int:
         """Frames of an access category that a radio with Linux's own queues takes ahead: of HE two
         windows."""
-        return self.queue_frames or (2 * HE_WINDOW if self.standard == "802.11ax" else 2 * WINDOW)
+        return self.queue_frames or 2 * WINDOWS.get(self.standard, WINDOW)
 
 
 @narrows(Flow)

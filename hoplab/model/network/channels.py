@@ -23,6 +23,8 @@ START_MHZ = {BAND_2_GHZ: 2407, BAND_5_GHZ: 5000, BAND_6_GHZ: 5950}
 LAST_2_GHZ_MHZ = 2484
 FIRST_5_GHZ_CHANNEL, FIRST_ABOVE_5_7_GHZ, FIRST_6_GHZ_CHANNEL = 36, 149, 1
 LAST_OF_80_MHZ_AT_6_GHZ = 221
+LAST_OF_320_MHZ_AT_6_GHZ = 189
+"""Of those that begin at channel 1 (802.11be-2024 table E-4, 320 MHz-1)."""
 DSSS_WIDTH_MHZ = 22
 """IEEE 802.11-2020 15.4.4.3: width of the mask to the first zero."""
 
@@ -77,6 +79,8 @@ def widest_mhz(band_ghz: float, channel: int) -> int:
     if band_ghz == BAND_6_GHZ:
         if channel == LAST_6_GHZ_CHANNEL:
             return 20
+        if channel <= LAST_OF_320_MHZ_AT_6_GHZ:
+            return 320
         return 160 if channel <= LAST_OF_80_MHZ_AT_6_GHZ else 40
     if channel == LAST_5_GHZ_CHANNEL:
         return 20

@@ -2,7 +2,7 @@
 """What a transmitter may send beside its channel: the transmit spectrum masks.
 
 They are those of IEEE 802.11-2020 16.3.7.5 (DSSS), 17.3.9.3 (OFDM), 19.3.18.1 (HT), 21.3.17.1 (VHT)
-and 802.11ax-2021 27.3.19.1 (HE).
+802.11ax-2021 27.3.19.1 (HE) and 802.11be-2024 36.3.20.1 (EHT).
 
 A mask limits the density of power over the offset from the channel's centre, relative to the
 largest density. It is linear in dB between its points, and constant after the last one:
@@ -36,11 +36,18 @@ import itertools
 import math
 from typing import NamedTuple
 
-from hoplab.model.keys.radio import DSSS_STANDARDS, HT_STANDARDS
+from hoplab.model.keys.radio import DSSS_STANDARDS, HE_STANDARDS, HT_STANDARDS
 
 TOP_MHZ = {20: (9.0, 11.0), 40: (19.0, 21.0), 80: (39.0, 41.0), 160: (79.0, 81.0)}
 """End of the flat top and of the skirt, by width: of OFDM, HT and VHT."""
-HE_TOP_MHZ = {20: (9.75, 10.5), 40: (19.5, 20.5), 80: (39.5, 40.5), 160: (79.5, 80.5)}
+HE_TOP_MHZ = {
+    20: (9.75, 10.5),
+    40: (19.5, 20.5),
+    80: (39.5, 40.5),
+    160: (79.5, 80.5),
+    320: (159.5, 160.5),
+}
+"""Of HE and EHT."""
 DSSS_MASK = (
     (0.0, 0.0),
     (11.0, 0.0),
@@ -107,7 +114,7 @@ def leakage_db(standard: str, sender: Band, receiver: Band) -> float | None:
 
 
 def _top_mhz(standard: str) -> dict[int, tuple[float, float]]:
-    return HE_TOP_MHZ if standard == "802.11ax" else TOP_MHZ
+    return HE_TOP_MHZ if standard in HE_STANDARDS else TOP_MHZ
 
 
 def _power(points: list[tuple[float, float]], low: float, high: float) -> float:

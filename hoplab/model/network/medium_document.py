@@ -19,10 +19,10 @@ from hoplab.model.keys.medium_file import RadioStation
 from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     CARDS_W,
-    HE_WINDOW,
     NO_RTS,
     POWERS,
     WINDOW,
+    WINDOWS,
     Categories,
     Energy,
     Nic,
@@ -261,7 +261,7 @@ def _categories(categories: Categories) -> list[dict[str, int]]:
 
 def _aggregation(radio: ResolvedRadio) -> dict[str, Any]:
     return {
-        "window": HE_WINDOW if radio.standard == "802.11ax" else WINDOW,
+        "window": WINDOWS.get(radio.standard, WINDOW),
         "octets": radio.edca.ampdu_octets or NEVER_OCTETS,
         "start_spacing_ns": _nanoseconds(radio.edca.start_spacing_us),
         **({"by_hosts": True} if radio.aggregation == "kernel" else {}),
@@ -272,7 +272,7 @@ def _data_rate(radio: ResolvedRadio) -> dict[str, Any] | None:
     """Return the rate of data frames if the kernel's rate control does not know it."""
     if not radio.fixed_by_medium:
         return None
-    kind = "he" if radio.standard == "802.11ax" else "vht"
+    kind = {"802.11ax": "he", "802.11be": "eht"}.get(radio.standard, "vht")
     parts = {
         "mcs": radio.mcs,
         "streams": radio.streams,
@@ -321,6 +321,7 @@ def _standard(radio: ResolvedRadio) -> str | dict[str, Any]:
         "802.11n": ("ht", extends),
         "802.11ac": ("vht", extends),
         "802.11ax": ("he", extends),
+        "802.11be": ("eht", extends),
     }[radio.standard]
     return {kind: {"signal_extension": extension}}
 

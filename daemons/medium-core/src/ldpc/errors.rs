@@ -14,7 +14,7 @@ const STEP_DB: f64 = 0.25;
 
 /// For each MCS the ratio in dB at the first entry. After it comes the share of codewords that is
 /// lost there and at each further quarter of a dB.
-const LOST: [(f64, &[f64]); 12] = [
+const LOST: [(f64, &[f64]); 14] = [
     // MCS 0
     (
         -2.00,
@@ -95,6 +95,22 @@ const LOST: [(f64, &[f64]); 12] = [
         27.25,
         &[
             9.317e-1, 7.264e-1, 4.637e-1, 2.591e-1, 1.150e-1, 4.044e-2, 1.015e-2, 3.200e-3,
+        ],
+    ),
+    // MCS 12
+    (
+        30.25,
+        &[
+            8.876e-1, 7.463e-1, 4.405e-1, 2.467e-1, 1.003e-1, 3.956e-2, 1.265e-2, 3.550e-3,
+            1.250e-3,
+        ],
+    ),
+    // MCS 13
+    (
+        32.25,
+        &[
+            9.868e-1, 9.375e-1, 8.043e-1, 5.693e-1, 3.191e-1, 1.527e-1, 6.018e-2, 2.325e-2,
+            6.000e-3, 1.750e-3,
         ],
     ),
 ];

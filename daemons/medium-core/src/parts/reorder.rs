@@ -9,8 +9,8 @@ use hoplab_base::Instant;
 
 use super::Arrived;
 
-/// Most frames that an agreement has outstanding: HE's window (9.4.1.13).
-pub const LARGEST_WINDOW: usize = 256;
+/// Most frames that an agreement has outstanding: EHT's window (802.11be-2024 9.4.1.13).
+pub const LARGEST_WINDOW: usize = 1024;
 
 /// Content of a BlockAck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Record {
     fn block_ack(&self) -> BlockAck {
         let mut bitmap = [0; LARGEST_WINDOW / 64];
         for (at, received) in self.received.iter().enumerate() {
-            // The window has at most 256 frames, so the place is within the bitmap.
+            // The window has at most so many frames, so the place is within the bitmap.
             bitmap[at / 64] |= u64::from(*received) << (at % 64);
         }
         BlockAck {

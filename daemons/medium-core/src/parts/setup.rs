@@ -10,6 +10,8 @@ use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
 const HT_OCTETS: usize = 65_535;
 const VHT_OCTETS: usize = 1_048_575;
 const HE_OCTETS: usize = 6_500_631;
+/// Of EHT (802.11be-2024 table 36-70).
+const EHT_OCTETS: usize = 15_523_198;
 
 pub struct Setup {
     pub params: Params,
@@ -107,6 +109,7 @@ impl Setup {
             Modulation::Ht(_) => HT_OCTETS,
             Modulation::Vht(_) => VHT_OCTETS,
             Modulation::He(_) => HE_OCTETS,
+            Modulation::Eht(_) => EHT_OCTETS,
             Modulation::Dsss | Modulation::Ofdm => return None,
         };
         let spacing_us = aggregation.start_spacing.as_nanos() as f64 / 1000.0;

@@ -41,12 +41,12 @@ impl Span {
     }
 }
 
-/// Secondary channels of 20, 40 and 80 MHz, as bits.
+/// Secondary channels of 20, 40, 80 and 160 MHz, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sides(u8);
 
 impl Sides {
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
 
     pub fn has(self, side: usize) -> bool {
         self.0 & 1 << side != 0
@@ -140,9 +140,8 @@ impl Band {
 
     /// Secondary channels with a part of `span`.
     fn sides(self, span: Span) -> Sides {
-        let widths = [Width::Mhz20, Width::Mhz40, Width::Mhz80, Width::Mhz160];
         let mut sides = 0;
-        for (side, pair) in widths.windows(2).enumerate() {
+        for (side, pair) in Width::ALL.windows(2).enumerate() {
             let (inner, outer) = (self.part(pair[0]), self.part(pair[1]));
             let below = Span {
                 low: outer.low,
