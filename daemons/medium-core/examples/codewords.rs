@@ -185,7 +185,7 @@ fn axis(
     soft: &mut Vec<f32>,
 ) {
     let heard = amplitude(mask) + deviation * stream.gaussian();
-    for bit in 0..mask.len() {
+    for (bit, masked) in mask.iter().enumerate() {
         let nearest = |value: bool| {
             let of = points
                 .iter()
@@ -195,7 +195,7 @@ fn axis(
         };
         let sure = (nearest(true) - nearest(false)) / (2.0 * deviation * deviation);
         // Behind the mask every bit is a zero.
-        soft.push(if mask[bit] { -sure } else { sure } as f32);
+        soft.push(if *masked { -sure } else { sure } as f32);
     }
 }
 
