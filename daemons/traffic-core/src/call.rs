@@ -56,7 +56,7 @@ pub struct Frame {
     pub is_whole: bool,
 }
 
-/// What one end is told.
+/// How one end behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The highest rate, bit/s.
