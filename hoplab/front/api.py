@@ -34,7 +34,7 @@ from hoplab.model.keys.scenario import Scenario
 from hoplab.model.resolve.file import assign, parse, read
 from hoplab.model.resolve.resolve import resolve
 from hoplab.show.report import data, figures, render, units
-from hoplab.show.report.summary import summary, summary_html, summary_table
+from hoplab.show.report.summary import summary_html, summary_of, summary_table
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Run(reader.Results):
     def summary(self) -> dict[str, Any]:
         """Return what ``hoplab run --json`` prints."""
 
-        return summary(self)
+        return summary_of(self)
 
     def figure(self) -> go.Figure:
         """Goodput, cwnd and ssthresh, RTT, delays and queues over virtual time."""

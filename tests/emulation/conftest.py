@@ -21,7 +21,7 @@ from hoplab.host.runs import kinds
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resources import PROJECT
-from hoplab.show.report.summary import summary
+from hoplab.show.report.summary import summary_of
 from tests.scenarios import TWO_HOPS
 
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
@@ -109,7 +109,7 @@ def run(hoplab: Hoplab, scenario: Path, name: str, *more: str) -> dict[str, Any]
 def _copied(scenario: Resolved, source: Path, out: Path) -> dict[str, Any]:
     kind = kinds.chosen(Where.GUEST, scenario, builder, originals=_originals[0])
     perform(RunRequest(scenario, kind, source, out))
-    answer: dict[str, Any] = json.loads(json.dumps(summary(results.load(out))))
+    answer: dict[str, Any] = json.loads(json.dumps(summary_of(results.load(out))))
     return {**answer, "folder": str(out)}
 
 

@@ -159,6 +159,6 @@ def test_the_json_of_a_run_names_its_folder(
     done = running.Done(Manifest(), folder / "report.html", following)
     monkeypatch.setattr(running, "performed", lambda *arguments: done)
     monkeypatch.setattr(results, "load", lambda folder: None)
-    monkeypatch.setattr(summary, "summary", lambda found: {"digest": "d"})
+    monkeypatch.setattr(summary, "summary_of", lambda found: {"digest": "d"})
     said = CliRunner().invoke(app, ["run", str(file), "--json"]).stdout
     assert json.loads(said) == {"digest": "d", "folder": str(folder), "streams": []}

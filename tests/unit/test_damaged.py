@@ -21,7 +21,7 @@ from hoplab.model.keys import snr
 from hoplab.model.records.schema import TABLES
 from hoplab.show import report
 from hoplab.show.report import overlay
-from hoplab.show.report.summary import summary, summary_html
+from hoplab.show.report.summary import summary_html, summary_of
 from tests.unit.test_report import _row, _run
 from tests.unit.test_runs_folder import killed
 
@@ -61,7 +61,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "trace": lambda run: list(ns2trace.lines(load(run), mac=True)),
     "events": lambda run: traces.trace(load(run)),
     "plot": lambda run: overlay.write({"run": load(run)}, run / "plot.html"),
-    "print": lambda run: (summary(load(run)), summary_html(load(run))),
+    "print": lambda run: (summary_of(load(run)), summary_html(load(run))),
     "diff": lambda run: list(compare.runs(load(run), load(run))),
     "push": lambda run: list(push.batches(push.course(run))),
 }

@@ -68,7 +68,7 @@ def _run(where: Path, **more: Any) -> Path:
 
 def _fits(topology: str, profile: str, routing: str) -> bool:
     """Whether these choices make a scenario; init refuses the others."""
-    if profile == "80211ax":  # in cells only
+    if profile in ("80211ax", "80211be"):  # in cells only
         return False
     reaches = topology != "hidden" or profile in ("wavelan", "hv99", "ns2-stock", "ns2-wavelan")
     if topology == "random-waypoint":  # whether static routes are there, chance decides
@@ -223,6 +223,7 @@ def test_set_completes_keys_and_values(typed: str, offered: str) -> None:
 def test_every_key_that_is_offered_is_one() -> None:
     """Unknown ones are refused by name; a value that is offered may need others beside it."""
     lists = ("flow", "program", "station", "link", "cell", "backbone", "loss", "snr", "event")
+    lists += ("wall", "floor", "interferer")
     base: dict[str, Any] = {name: [{}] for name in lists}
     for word, _ in completion.overrides(""):
         path = word.partition("=")[0].split(".")

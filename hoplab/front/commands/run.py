@@ -227,7 +227,7 @@ class Done:
     def as_json(self) -> dict[str, Any]:
         accounts = [asdict(account) for account in self.following.accounts]
         about = {"folder": str(self.folder), "streams": accounts}
-        return {**report.summary(results.load(self.folder)), **about}
+        return {**report.summary_of(results.load(self.folder)), **about}
 
     def lines(self) -> list[str]:
         """Return the lines to print below the table."""

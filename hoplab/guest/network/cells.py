@@ -33,7 +33,6 @@ from hoplab.model.network.reach import ETHERNET_MTU
 from hoplab.model.network.wlans import Wlan
 
 BEACON_INTERVAL_TU = 100
-DTIM_PERIOD = 2
 MODES = {"802.11": "b", "802.11b": "b"}
 """hostapd's names of standards before OFDM; the others' go by the band."""
 POWER_SAVE_OFF, POWER_SAVE_ON = 0, 1
@@ -230,7 +229,7 @@ def _hostapd(plan: Plan, cell: ResolvedCell) -> list[str]:
         f"hw_mode={MODES.get(standard, mode)}",
         f"channel={radio.channel}",
         f"beacon_int={BEACON_INTERVAL_TU}",
-        *([f"dtim_period={cell.dtim_period or DTIM_PERIOD}"] if cell.power_save else []),
+        *([f"dtim_period={cell.dtim_period}"] if cell.power_save else []),
         f"supported_rates={_rates(*RATES_OF_STANDARD[standard])}",
         f"basic_rates={_rates(radio.basic_rate_mbps)}",
         f"preamble={int(radio.preamble == 'short')}",

@@ -294,7 +294,7 @@ def _fades(scenario: Resolved, i: int) -> None:
 def _power_save(scenario: Resolved) -> None:
     """Check that clients that doze listen alike."""
     for i, cell in enumerate(scenario.cell):
-        own = cell.listen_interval or 1
+        own = cell.listen_interval
         if cell.power_save and own != scenario.listen_interval:
             raise ScenarioError(
                 f"cell.{i}.listen_interval: {own}, but another cell with power_save has "

@@ -116,16 +116,16 @@ class Cell(Table):
         False,
         "clients doze without traffic, by Linux's dynamic power save, and wake for beacons",
     )
-    listen_interval: Integer | None = key(
-        None,
-        "a dozing client wakes for every so many beacons, and for those that group frames follow; "
-        "default 1",
+    listen_interval: Integer = key(
+        1,
+        "with `power_save`: a dozing client wakes for every so many beacons, and for those that "
+        "group frames follow",
         ge=1,
         le=100,
     )
-    dtim_period: Integer | None = key(
-        None,
-        "beacons from one that group frames may follow to the next; default 2",
+    dtim_period: Integer = key(
+        2,
+        "with `power_save`: beacons from one that group frames may follow to the next",
         ge=1,
         le=MOST_DTIM_PERIOD,
     )
@@ -133,7 +133,8 @@ class Cell(Table):
     @model_validator(mode="after")
     def _check(self) -> Cell:
         for name in WITH_POWER_SAVE:
-            if not self.power_save and getattr(self, name) is not None:
+            usual = type(self).model_fields[name].default
+            if not self.power_save and getattr(self, name) != usual:
                 raise ValueError(f"{name} counts only with power_save = true; remove it")
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")

@@ -182,7 +182,7 @@ class Scenario(Seeded):
     @property
     def listen_interval(self) -> int | None:
         """The number of the beacons for which dozing clients wake. None where no client dozes."""
-        saving = [cell.listen_interval or 1 for cell in self.cell if cell.power_save]
+        saving = [cell.listen_interval for cell in self.cell if cell.power_save]
         return saving[0] if saving else None
 
     @property

@@ -9,12 +9,12 @@ from hoplab.model.lazily import lazily
 
 if TYPE_CHECKING:
     from hoplab.show.report.page import prepare, render
-    from hoplab.show.report.summary import summary, summary_html, summary_table
+    from hoplab.show.report.summary import summary_html, summary_of, summary_table
 
-__all__ = ["prepare", "render", "summary", "summary_html", "summary_table"]
+__all__ = ["prepare", "render", "summary_html", "summary_of", "summary_table"]
 
 # Plotly takes a while. A run has that while its guest boots.
-_SUMMARIES = ("summary", "summary_html", "summary_table")
+_SUMMARIES = ("summary_html", "summary_of", "summary_table")
 __getattr__ = lazily(
     __name__,
     {

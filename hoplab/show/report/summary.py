@@ -194,7 +194,7 @@ def _cell(tag: str, column: Column, text: object) -> str:
     return f'<{tag} style="{style}">{escape(str(text))}</{tag}>'
 
 
-def summary(results: Results) -> dict[str, Any]:
+def summary_of(results: Results) -> dict[str, Any]:
     """Return what ``hoplab run --json`` prints: the run, its flows, every station's last row."""
     flows = []
     for row in results.rows("flows"):
