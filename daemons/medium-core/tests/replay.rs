@@ -31,7 +31,7 @@ fn short(hash: Sha256) -> String {
 fn digest(params: Params, moving: bool) -> String {
     let mut hash = Sha256::new();
     play(params, moving, false, |told| match told {
-        Told::Output(now, output) => hash.update(decision(now, output).unwrap_or_default()),
+        Told::Output(now, output) => hash.update(decision(now, *output).unwrap_or_default()),
         Told::Wake(_) => {}
     });
     short(hash)
@@ -47,7 +47,7 @@ fn full_digest(params: Params, moving: bool) -> String {
     };
     let mut hash = Sha256::new();
     let medium = play(params, moving, true, |told| match told {
-        Told::Output(now, output) => hash.update(everything(now, output)),
+        Told::Output(now, output) => hash.update(everything(now, *output)),
         Told::Wake(at) => hash.update(format!("wake {:?}", at.map(Instant::as_nanos))),
     });
     for radio in 0..12 {
@@ -99,7 +99,7 @@ fn full_digest(params: Params, moving: bool) -> String {
 }
 
 enum Told {
-    Output(Instant, Output),
+    Output(Instant, Box<Output>),
     /// What [`Medium::next_output`] says after an input.
     Wake(Option<Instant>),
 }
@@ -201,7 +201,7 @@ fn second(s: u64) -> Instant {
 
 fn take(medium: &mut Medium, now: Instant, tell: &mut impl FnMut(Told)) {
     while let Some(output) = medium.poll_output() {
-        tell(Told::Output(now, output));
+        tell(Told::Output(now, Box::new(output)));
     }
 }
 
