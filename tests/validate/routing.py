@@ -79,7 +79,7 @@ OURS: dict[str, dict[str, Any]] = {
     },
 }
 """Settings that are ns-3's ways."""
-THEIRS = {"aodv": "-hello 0 -gratuitous 0 -watch 1", "olsr": "", "dsdv": ""}
+THEIRS = {"aodv": "-hello 0 -gratuitous 0 -watch 1", "olsr": "-spread 0.2", "dsdv": ""}
 """Options of ns-3's program that are Hoplab's."""
 
 
