@@ -66,6 +66,8 @@ def exchanged(*times: float | None) -> list[dict[str, Any]]:
             "sent_bytes": 10,
             "received_bytes": 0 if rtt_ms is None else 100,
             "rtt_ms": rtt_ms,
+            "delay_ms": None,
+            "late": None,
         }
         for number, rtt_ms in enumerate(times, 1)
     ]

@@ -62,7 +62,7 @@ def test_the_medium_is_told_how_clients_listen(
     ("first", "second", "words"),
     [
         ("listen_interval = 2", "", "listen_interval counts only with power_save = true"),
-        ("dtim_period = 2", "", "dtim_period counts only with power_save = true"),
+        ("dtim_period = 3", "", "dtim_period counts only with power_save = true"),
         ("power_save = true\ndtim_period = 6", "", "less than or equal to 5|at most 5"),
         (
             "power_save = true",
