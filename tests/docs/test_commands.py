@@ -51,7 +51,6 @@ NOT_RUN = {
     "python experiments/faults/* make *": "ten runs; tests/emulation/test_faults.py",
     "* --influx http://127.0.0.1:8428 *": "needs a database; tests/emulation/test_dashboards.py",
     "HOPLAB_MININET_WIFI=*": "needs Mininet-WiFi, which no package registry has",
-    "flent *": "draws by a program of its own; tests/unit/test_rrul.py holds the file's form",
     "wmediumd *": "needs radios of mac80211_hwsim; tests/emulation/test_mininet.py",
     "docker *": "CI has no containers",
     "apt *": "changes the host",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Multipath TCP in the guest's kernel. The part `tcp/mptcp` of the validation has its sum."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ EXAMPLE = PROJECT / "docs" / "examples" / "mptcp.toml"
 
 def test_a_download_goes_on_out_of_the_cell(hoplab: Hoplab, tmp_path: Path) -> None:
     """Its subflow by radio stands still from some time on, and that by the link does not."""
-    done = run(hoplab, EXAMPLE, "run")
+    done = run(hoplab, Path(shutil.copy(EXAMPLE, tmp_path)), "run")
     (flow,) = done["flows"]
     rows = results.load(Path(done["folder"])).rows("subflows")
     acked: dict[str, list[tuple[float, int]]] = {}
