@@ -29,6 +29,14 @@ destination = "n2"
 """
 
 
+TWO_CELLS = (
+    "[radio]\n{radio}\n"
+    + "".join(f'[[station]]\nname = "{name}"\n' for name in "abcd")
+    + '[[cell]]\naccess_point = "a"\nclients = ["b"]\n{first}\n'
+    + '[[cell]]\naccess_point = "c"\nclients = ["d"]\n{second}\n'
+)
+
+
 def resolved(text: str) -> Resolved:
     """The whole scenario of a text."""
     return resolve(file.parse(tomllib.loads(text), "scenario.toml"))

@@ -15,7 +15,7 @@ from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.network import medium_document
 from hoplab.model.network.leakage import Band, leakage_db
 from hoplab.model.resolve.resolve import resolve_medium
-from tests.scenarios import ONE_HOP, resolved
+from tests.scenarios import ONE_HOP, TWO_CELLS, resolved
 
 OVEN = {
     "name": "oven",
@@ -150,37 +150,20 @@ def test_channels_of_2_4_ghz_leak_to_each_other_however_near() -> None:
     assert pairs[2412, 2437] < -25
 
 
-CELLS = """
-[radio]
-profile = "{profile}"
-{radio}
-[[station]]
-name = "a"
-[[station]]
-name = "b"
-[[station]]
-name = "c"
-[[station]]
-name = "d"
-[[cell]]
-access_point = "a"
-clients = ["b"]
-channel = 1
-[[cell]]
-access_point = "c"
-clients = ["d"]
-channel = 3
-"""
+def cells(profile: str, radio: str) -> str:
+    """Two cells on channels that overlap."""
+    radio = f'profile = "{profile}"\n{radio}'
+    return TWO_CELLS.format(radio=radio, first="channel = 1", second="channel = 3")
 
 
 def test_channels_may_overlap_where_they_leak() -> None:
-    resolved(CELLS.format(profile="80211g", radio='leakage = "mask"'))
+    resolved(cells("80211g", 'leakage = "mask"'))
     for profile, radio, words in (
         ("80211g", "", 'set radio.leakage = "mask"'),
         ("80211ax", "channel = 1\nwidth_mhz = 40", "only channels of 20 MHz may"),
     ):
         with pytest.raises(ScenarioError, match=words):
-            resolved(CELLS.format(profile=profile, radio=radio))
+            resolved(cells(profile, radio))
 
 
 @pytest.mark.parametrize(

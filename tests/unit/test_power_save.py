@@ -11,29 +11,13 @@ import pytest
 from hoplab.guest.medium import config
 from hoplab.model.errors import ScenarioError
 from hoplab.model.network.plan import plan
-from tests.scenarios import resolved
+from tests.scenarios import TWO_CELLS, resolved
 
-CELLS = """
-[radio]
-profile = "80211g"
-[[station]]
-name = "a"
-[[station]]
-name = "b"
-[[station]]
-name = "c"
-[[station]]
-name = "d"
-[[cell]]
-access_point = "a"
-clients = ["b"]
-{}
-[[cell]]
-access_point = "c"
-clients = ["d"]
-channel = 6
-{}
-"""
+
+def cells(first: str, second: str) -> str:
+    """Two cells with these lines in their tables."""
+    radio = 'profile = "80211g"'
+    return TWO_CELLS.format(radio=radio, first=first, second=f"channel = 6\n{second}")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +32,7 @@ def test_the_medium_is_told_how_clients_listen(
     first: str, second: str, told: int | None, tmp_path: Path
 ) -> None:
     (tmp_path / "raw").mkdir()
-    written = config.write(plan(resolved(CELLS.format(first, second))), 0, tmp_path, False)
+    written = config.write(plan(resolved(cells(first, second))), 0, tmp_path, False)
     saving = json.loads(written.read_text(encoding="utf-8")).get("power_save")
     if told is None:
         assert saving is None
@@ -73,4 +57,4 @@ def test_the_medium_is_told_how_clients_listen(
 )
 def test_what_does_not_act_is_refused(first: str, second: str, words: str) -> None:
     with pytest.raises((ScenarioError, ValueError), match=words):
-        resolved(CELLS.format(first, second))
+        resolved(cells(first, second))
