@@ -71,13 +71,18 @@ class Up(Happening):
     station: Name
 
 
-class Move(Happening):
-    """A station is at another place, at once."""
+class _ToPlace(Request):
+    """A station and where it comes to be."""
 
-    do = "move"
     station: Name
     x_m: Coordinate
     y_m: Coordinate
+
+
+class Move(_ToPlace, Happening):
+    """A station is at another place, at once."""
+
+    do = "move"
 
 
 class Lose(Happening):
@@ -108,13 +113,10 @@ class Reseed(OfChannel, Seeded):
     do = "reseed"
 
 
-class Drag(Request):
+class Drag(_ToPlace):
     """A move while a page holds the station. The move that ends it makes one event of all."""
 
     do = "drag"
-    station: Name
-    x_m: Coordinate
-    y_m: Coordinate
 
     @property
     def move(self) -> Move:
