@@ -42,7 +42,7 @@ SPEEDS_MPS = (2, 20)
 SEEDS = range(1, 13)
 """Of movement and of everything else. Both worlds run each pattern: its difference is a draw."""
 RING_SEEDS = {"aodv": SEEDS, "olsr": SEEDS, "dsdv": range(1, 61)}
-"""DSDV's silence is up to two of its periods of 15 s, by chance."""
+"""DSDV's silence is up to two of its periods of 15 s, by chance: `docs/dsdv.md` says of what."""
 DURATION_S = 200.0
 START_S = 30.0
 """Of the flows: by then OLSR and DSDV have routes."""
@@ -73,6 +73,7 @@ OURS: dict[str, dict[str, Any]] = {
     },
     "dsdv": {
         "settling_time_s": 5,
+        "damp_times": 1,
         "triggered_by_sequence": True,
         "triggered_interval_s": 0.001,
         "breaks_of_next_hop": True,

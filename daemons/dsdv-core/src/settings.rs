@@ -21,8 +21,8 @@ pub struct Settings {
     pub settling_time_ns: Duration,
     /// Weight of the mean so far in a settling time's mean.
     pub settling_weight: f64,
-    /// A route that may become better is in no update before twice its settling time.
-    pub damp: bool,
+    /// A route that may become better is in no update for so many of its settling times.
+    pub damp_times: u64,
     /// A new sequence number alone is worth an update, as DSDV-SQ of the Monarch project.
     pub triggered_by_sequence: bool,
     /// A break counts only if the next hop tells of it.

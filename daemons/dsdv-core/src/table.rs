@@ -71,10 +71,9 @@ impl Route {
         self.until = self.since + hold(settings);
         if other || settings.triggered_by_sequence {
             // A longer way with a new number may only be the first that came.
-            let waits = worse && self.is_valid() && settings.damp;
-            let wait = if waits { 2 } else { 0 };
-            let at = now + self.settling.saturating_mul(wait);
-            self.tell_at = Some(at);
+            let waits = worse && self.is_valid();
+            let times = if waits { settings.damp_times } else { 0 };
+            self.tell_at = Some(now + self.settling.saturating_mul(times));
         }
         true
     }

@@ -31,7 +31,7 @@ fn octets(random: &mut Stream) -> Vec<u8> {
 fn station(number: u64) -> Dsdv {
     let s = Settings {
         route_table_size: ROUTES,
-        damp: number % 2 == 0,
+        damp_times: 2 * (number % 2),
         triggered_by_sequence: number % 3 == 0,
         breaks_of_next_hop: number % 5 == 0,
         queue_packets: (number % 4) as usize,

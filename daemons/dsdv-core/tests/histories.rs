@@ -13,7 +13,7 @@ const STATIONS: usize = 8;
 
 fn variant(seed: u64) -> Settings {
     Settings {
-        damp: seed % 2 == 0,
+        damp_times: 2 * (seed % 2),
         triggered_by_sequence: seed % 3 == 0,
         breaks_of_next_hop: seed % 5 == 0,
         link_layer_feedback: seed % 4 != 1,

@@ -26,8 +26,12 @@ class DsdvSettings(RouterSettings):
         6.0, "settling time of a route until one was measured (Monarch 6, ns-3 5)", unit="s"
     )
     settling_weight: Probability = key(0.875, "weight of the mean settling time so far")
-    damp: Switch = key(
-        True, "a longer route with a new number is told after twice its settling time"
+    damp_times: Integer = key(
+        2,
+        "settling times for which nobody hears of a longer route with a new number (Monarch 2, "
+        "ns-3 1)",
+        ge=0,
+        le=1000,
     )
     triggered_by_sequence: Switch = key(
         False, "a new sequence number alone triggers an update: DSDV-SQ of Broch et al. 1998"

@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     let flags = bytes.first().copied().unwrap_or(0);
     let settings = Settings {
         route_table_size: ROUTES,
-        damp: flags & 1 != 0,
+        damp_times: u64::from(flags & 1) * 2,
         triggered_by_sequence: flags & 2 != 0,
         breaks_of_next_hop: flags & 4 != 0,
         queue_packets: usize::from(flags >> 4),
