@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use hoplab_base::{Duration, Instant, Stream};
-use hoplab_routing_core::{Event, Hop, Output, Protocol};
+use hoplab_routing_core::{Event, Failure, Hop, Output, Protocol};
 use hoplab_wire::Mac;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -40,6 +40,17 @@ pub fn packet(from: usize, to: usize, ttl: u8, name: u32) -> Vec<u8> {
     bytes
 }
 
+/// Segment of TCP without data.
+pub fn segment(from: usize, to: usize, sequence: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let header = hoplab_wire::ipv4::Header::new(ip(from), ip(to), 6, 64);
+    header.emit(20, &mut bytes);
+    bytes.extend([0x4e, 0x21, 0x14, 0x51]);
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend([0; 12]);
+    bytes
+}
+
 /// The frame of a message as the link layer gives it back.
 pub fn message(port: u16, from: usize, to: usize, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -60,6 +71,8 @@ pub struct Node<P: Protocol> {
     pub delivered: Vec<u32>,
     /// Packets of ICMP that the station got from its own daemon.
     pub told: usize,
+    /// What its TCP learned of routes that failed.
+    pub failures: Vec<Failure>,
     pub events: Vec<P::Event>,
 }
 
@@ -100,6 +113,7 @@ impl<P: Protocol> Net<P> {
             routes: BTreeMap::new(),
             delivered: Vec::new(),
             told: 0,
+            failures: Vec::new(),
             events: Vec::new(),
         };
         Net {
@@ -181,6 +195,7 @@ impl<P: Protocol> Net<P> {
                     self.nodes[n].routes.remove(&destination);
                 }
                 Output::Neighbour(_) => {}
+                Output::Failure(failure) => self.nodes[n].failures.push(failure),
                 Output::Event(event) => self.nodes[n].events.push(event),
             }
         }

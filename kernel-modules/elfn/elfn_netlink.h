@@ -5,7 +5,8 @@
  *
  *   SET       needs CAP_NET_ADMIN. With LOCAL_PORT: for connections from this port, else for all
  *             others. Settings that are not given take their defaults. ENABLED 0 ends stand-by.
- *   NOTICE    RECORDS: lost-segment records as in a Route Error (docs/dsr.md). The socket must have
+ *   NOTICE    UNREACHABLE: destinations to which a route failed; all connections to them stand by.
+ *             RECORDS: lost-segment records as in a Route Error (docs/dsr.md). The socket must have
  *             been opened with CAP_NET_ADMIN; who drops privileges later may go on using it.
  *   GET       dump: a message a connection that has been in stand-by, with a TUPLE and the rest.
  *   COUNTERS  one answer: a u64 COUNTER a reason, in the order of enum elfn_count.
@@ -52,6 +53,7 @@ enum {
 	ELFN_A_SSTHRESH,	/* u32, segments */
 	ELFN_A_RTO_US,		/* u32 */
 	ELFN_A_COUNTER,		/* u64, repeated */
+	ELFN_A_UNREACHABLE,	/* binary, IPv4 addresses */
 	__ELFN_A_MAX,
 };
 #define ELFN_A_MAX (__ELFN_A_MAX - 1)
@@ -70,7 +72,7 @@ enum elfn_first_probe {
 	ELFN_FIRST_PROBE_INTERVAL,
 };
 
-/* What became of a notice; one for each segment that it names. */
+/* What became of a notice; one for each segment that it names, or each connection to a destination. */
 enum elfn_count {
 	ELFN_COUNT_STANDBY,		/* began a stand-by */
 	ELFN_COUNT_REPEATED,		/* the connection was in stand-by already */

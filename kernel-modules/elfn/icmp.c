@@ -52,6 +52,7 @@ static bool elfn_parse(struct sk_buff *skb, const struct nf_hook_state *state,
 	notice->tuple.remote_port = quoted->destination_port;
 	notice->sequence = ntohl(quoted->sequence);
 	notice->fate = ELFN_FATE_DROPPED;
+	notice->of_route = false;
 	notice->ifindex = state->in ? state->in->ifindex : 0;
 	return !nf_ip_checksum(skb, state->hook, at, IPPROTO_ICMP);
 }

@@ -5,7 +5,7 @@
  *
  *     namespace.c  settings and counters
  *     standby.c    stand-by itself: what it holds, its probes, how it ends
- *     notice.c     who is meant: a notice counts if it names a segment in flight (RFC 5927)
+ *     notice.c     who is meant: a notice names a segment in flight (RFC 5927), or a destination
  *     icmp.c       notices as ICMP host unreachable
  *     netlink.c    notices from a routing daemon, settings, what is to be seen
  *     main.c       the module

@@ -20,7 +20,7 @@ static const struct genl_multicast_group elfn_groups[] = {
 	{ .name = ELFN_GROUP },
 };
 
-/* Records in one notice: more than any Route Error holds. */
+/* Records, or destinations, in one notice: more than any Route Error of DSR holds. */
 #define ELFN_NOTICES 64
 
 static const struct nla_policy elfn_policy[ELFN_A_MAX + 1] = {
@@ -32,6 +32,7 @@ static const struct nla_policy elfn_policy[ELFN_A_MAX + 1] = {
 	[ELFN_A_LOCAL_PORT]	= { .type = NLA_U16 },
 	[ELFN_A_RECORDS]	= { .type = NLA_BINARY,
 				    .len = ELFN_NOTICES * sizeof(struct elfn_record) },
+	[ELFN_A_UNREACHABLE]	= { .type = NLA_BINARY, .len = ELFN_NOTICES * sizeof(__be32) },
 };
 
 static int elfn_put_connection(struct sk_buff *skb, const struct elfn_connection *c)
@@ -174,20 +175,14 @@ static const struct elfn_record *elfn_next_record(const u8 **at, int *left)
 	return NULL;
 }
 
-static int elfn_notice_command(struct sk_buff *skb, struct genl_info *info)
+static int elfn_records(struct elfn_net *en, const struct nlattr *records)
 {
-	struct elfn_net *en = elfn_net(genl_info_net(info));
-	struct nlattr *records = info->attrs[ELFN_A_RECORDS];
 	const struct elfn_record *r;
 	struct elfn_notice *list;
 	unsigned int count = 0, i;
 	const u8 *at;
 	int left;
 
-	if (!elfn_may_notify(skb))
-		return -EPERM;
-	if (!records)
-		return -EINVAL;
 	list = kcalloc(ELFN_NOTICES, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
@@ -208,6 +203,23 @@ static int elfn_notice_command(struct sk_buff *skb, struct genl_info *info)
 		elfn_notice(en, &list[i]);
 	kfree(list);
 	return 0;
+}
+
+static int elfn_notice_command(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *unreachable = info->attrs[ELFN_A_UNREACHABLE];
+	const struct nlattr *records = info->attrs[ELFN_A_RECORDS];
+	struct elfn_net *en = elfn_net(genl_info_net(info));
+	int at;
+
+	if (!elfn_may_notify(skb))
+		return -EPERM;
+	if (!records && !unreachable)
+		return -EINVAL;
+	if (unreachable)
+		for (at = 0; at + (int)sizeof(__be32) <= nla_len(unreachable); at += sizeof(__be32))
+			elfn_unreachable(en, get_unaligned((const __be32 *)(nla_data(unreachable) + at)));
+	return records ? elfn_records(en, records) : 0;
 }
 
 static int elfn_dump(struct sk_buff *skb, struct netlink_callback *cb)

@@ -2,7 +2,8 @@
 /*
  * From a notice to the connection that it means. Anyone who can send packets can send notices. So a
  * notice is believed only if it names a sequence number in flight of a connection of the same
- * namespace (RFC 5927 section 4.1). Whatever it says, its effect is stand-by at most.
+ * namespace (RFC 5927 section 4.1). A routing daemon may say instead that the route to a destination
+ * failed: it has believed that before. Whatever a notice says, its effect is stand-by at most.
  */
 
 #include <linux/slab.h>
@@ -12,6 +13,9 @@
 
 /* Notices by ICMP that wait for process context. */
 #define ELFN_WAITING 128
+
+/* Connections to a destination that hear of its route. */
+#define ELFN_TOWARDS 1024
 
 struct elfn_waiting {
 	struct list_head	list;
@@ -94,6 +98,82 @@ void elfn_notice(struct elfn_net *en, const struct elfn_notice *notice)
 	release_sock(sk);
 	sock_put(sk);
 	elfn_count(en, what);
+}
+
+/* The connections to `destination`, each with a reference: how many of them fit `list`. */
+static unsigned int elfn_towards(struct elfn_net *en, __be32 destination, struct sock **list)
+{
+	struct inet_hashinfo *hashinfo = en->net->ipv4.tcp_death_row.hashinfo;
+	const struct hlist_nulls_node *node;
+	unsigned int slot, count = 0;
+	struct sock *sk;
+
+	for (slot = 0; slot <= hashinfo->ehash_mask; slot++) {
+		struct hlist_nulls_head *chain = &hashinfo->ehash[slot].chain;
+		spinlock_t *lock = inet_ehash_lockp(hashinfo, slot);
+
+		if (hlist_nulls_empty(chain))
+			continue;
+		spin_lock_bh(lock);
+		sk_nulls_for_each(sk, node, chain) {
+			if (sk->sk_daddr != destination || !net_eq(sock_net(sk), en->net) ||
+			    !sk_fullsock(sk))
+				continue;
+			if (count == ELFN_TOWARDS)
+				elfn_count(en, ELFN_COUNT_OVERLOAD);
+			else if (refcount_inc_not_zero(&sk->sk_refcnt))
+				list[count++] = sk;
+		}
+		spin_unlock_bh(lock);
+	}
+	return count;
+}
+
+/*
+ * What a failed route says of a connection; under the socket's lock. Nobody knows which segments had
+ * passed the break. So an acknowledgement is no answer from beyond it unless it covers all of them
+ * (elfn_acknowledged()). In stand-by, the probe is what took the route last.
+ */
+static struct elfn_notice elfn_of_route(const struct sock *sk)
+{
+	const struct elfn_connection *c = elfn_standing_by(sk);
+
+	return (struct elfn_notice) {
+		.tuple.local		= sk->sk_rcv_saddr,
+		.tuple.remote		= sk->sk_daddr,
+		.tuple.local_port	= inet_sk(sk)->inet_sport,
+		.tuple.remote_port	= sk->sk_dport,
+		.sequence		= c && c->probed ? c->probe : tcp_sk(sk)->snd_nxt - 1,
+		.fate			= ELFN_FATE_DROPPED,
+		.of_route		= true,
+	};
+}
+
+/* The route to `destination` failed. */
+void elfn_unreachable(struct elfn_net *en, __be32 destination)
+{
+	struct elfn_notice notice;
+	unsigned int count, i;
+	struct sock **list;
+	enum elfn_count what;
+
+	list = kcalloc(ELFN_TOWARDS, sizeof(*list), GFP_KERNEL);
+	if (!list) {
+		elfn_count(en, ELFN_COUNT_OVERLOAD);
+		return;
+	}
+	count = elfn_towards(en, destination, list);
+	if (!count)
+		elfn_count(en, ELFN_COUNT_NO_CONNECTION);
+	for (i = 0; i < count; i++) {
+		lock_sock(list[i]);
+		notice = elfn_of_route(list[i]);
+		what = elfn_take(en, list[i], &notice);
+		release_sock(list[i]);
+		sock_put(list[i]);
+		elfn_count(en, what);
+	}
+	kfree(list);
 }
 
 /* From a softirq: whether the notice will be heard. */

@@ -304,6 +304,8 @@ void elfn_heed(struct elfn_connection *c, const struct elfn_notice *notice)
 	elfn_hasten(c, notice);
 	if (before(notice->sequence, c->named))
 		c->named = notice->sequence;
+	if (notice->of_route)
+		c->travelling_count = 0;
 	for (i = 0; i < c->travelling_count; i++)
 		if (c->travelling[i].sequence == notice->sequence)
 			c->travelling[i--] = c->travelling[--c->travelling_count];

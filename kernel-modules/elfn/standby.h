@@ -13,6 +13,7 @@ struct elfn_notice {
 	struct elfn_tuple	tuple;
 	u32			sequence;
 	u8			fate;
+	bool			of_route;	/* what travelled may be lost as well */
 	int			ifindex;
 };
 

@@ -134,6 +134,21 @@ def test_a_routers_icmp_is_a_notice(answer: Answers) -> None:
     assert found == {"began": True, "ended": True, "timeouts": 0, "kept": True, "complete": True}
 
 
+def test_a_failed_route_is_a_notice_for_all_connections_to_its_end(answer: Answers) -> None:
+    assert answer["destination"] == {
+        # Of a destination without connections, of two that sent and of one that did not.
+        "counted": {"no-connection": 1, "standby": 2, "not-in-flight": 1},
+        # Acknowledgements that were on their way, until one covered all that was in flight.
+        "early": True,
+        "reasons": [["acknowledged", 0]] * 3,
+        "standing": 2,
+        "hastened": ["probe", "probe"],
+        "ended": True,
+        "timeouts": [0, 0],
+        "complete": [True] * 3,
+    }
+
+
 def test_namespaces_are_apart(answer: Answers) -> None:
     found = answer["namespaces"]
     assert found["standing"] == 0 and found["complete"]

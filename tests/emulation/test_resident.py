@@ -102,7 +102,10 @@ ip = 6
 response = { kind = "exponential", mean = 2000 }
 think = { kind = "exponential", mean = 0.1 }
 """
-BY_ROUTERS = [MOVING.replace('"dsr"', f'"{name}"').replace("elfn = true\n", "") for name in ROUTERS]
+BY_ROUTERS = [MOVING.replace('"dsr"', f'"{name}"') for name in ROUTERS]
+BY_ROUTERS = [
+    text if '"aodv"' in text else text.replace("elfn = true", "elfn = false") for text in BY_ROUTERS
+]
 
 
 @pytest.mark.parametrize(

@@ -341,7 +341,7 @@ HAND_WRITTEN: list[Case] = [
     flow("rate_kbps = 5", "rate_kbps", '"udp"'),
     flow('protocol = "udp"\n[routing]\nprotocol = "dsr"', "no full buffer holds a sender back"),
     flow('protocol = "udp"\n[routing]\nprotocol = "aodv"', "a sender back over AODV"),
-    flow('elfn = true\n[routing]\nprotocol = "aodv"', "flow.0.elfn", "names a lost segment"),
+    flow('elfn = true\n[routing]\nprotocol = "olsr"', "flow.0.elfn", "tells a source"),
     flow('split = { every_hops = 1 }\n[routing]\nprotocol = "aodv"', "flow.0.split", "AODV"),
     flow('ip = 6\n[routing]\nprotocol = "aodv"', "flow.0.ip: 6", "AODV (RFC 3561)"),
     flow('ip = 6\n[routing]\nprotocol = "olsr"', "flow.0.ip: 6", "OLSR"),

@@ -5,7 +5,8 @@ mod support;
 
 use hoplab_aodv_core::message::{Reply, Request, RouteError};
 use hoplab_aodv_core::{Duration, Event, Instant, Message, Protocol, Sequence, Settings};
-use support::{hop, ip, kernels_agree, mac, no_loop, packet, settings, Net, MS};
+use hoplab_routing_core::{Failure, Fate};
+use support::{hop, ip, kernels_agree, mac, no_loop, packet, segment, settings, Net, MS};
 
 fn route(net: &Net, at: usize, to: usize) -> Option<(u8, usize)> {
     let route = net.nodes[at].core.table().valid(ip(to))?;
@@ -318,6 +319,81 @@ fn a_route_error_reaches_the_source() {
     net.transmit(0, packet(0, 4, 64, 3));
     net.run(MS * 3000);
     assert_eq!(net.nodes[4].delivered, [1, 3]);
+}
+
+/// A chain of five whose source has a route and tells its TCP of failures.
+fn reporting(settings: &Settings) -> Net {
+    let mut net = Net::chain(5, settings);
+    net.nodes[0].core.report_failures();
+    net.transmit(0, packet(0, 4, 64, 1));
+    net.run(MS * 1500);
+    assert_eq!(net.nodes[0].failures, []);
+    net
+}
+
+/// The fate and sequence number of each segment that TCP heard of.
+fn fates(net: &Net) -> Vec<(Fate, u32)> {
+    let of = |failure: &Failure| match failure {
+        Failure::Segment(segment) => Some((segment.fate, segment.sequence)),
+        Failure::Routes(_) => None,
+    };
+    net.nodes[0].failures.iter().filter_map(of).collect()
+}
+
+/// ELFN: TCP learns of the destinations of a Route Error, but not of those of a mended route.
+#[test]
+fn tcp_hears_of_the_destinations_of_a_route_error() {
+    for local_repair in [false, true] {
+        let mut net = reporting(&Settings {
+            local_repair,
+            ..settings()
+        });
+        net.link(3, 4, false);
+        net.transmit(0, segment(0, 4, 7));
+        net.run(MS * 20);
+        let gone = || [Failure::Routes([ip(4)].to_vec())];
+        match local_repair {
+            false => assert_eq!(net.nodes[0].failures, gone()),
+            true => assert_eq!(net.nodes[0].failures, []),
+        }
+        // A repair that fails is a break.
+        net.run(MS * 1500);
+        assert_eq!(net.nodes[0].failures, gone());
+        assert!(net.nodes[1].failures.is_empty());
+    }
+}
+
+/// ELFN: at the source of the break, TCP learns of the route and then of its segments. One copy of
+/// each waits, and a bare acknowledgement takes no data's place.
+#[test]
+fn tcp_hears_of_segments_that_wait_at_their_source() {
+    let mut net = reporting(&settings());
+    net.link(0, 1, false);
+    let data = [&segment(0, 4, 7)[..], &[0; 8]].concat();
+    for sent in [data.clone(), segment(0, 4, 8), data, segment(0, 4, 7)] {
+        net.transmit(0, sent);
+    }
+    let [Failure::Routes(gone), Failure::Segment(_), ..] = &net.nodes[0].failures[..] else {
+        panic!("{:?}", net.nodes[0].failures);
+    };
+    assert!(gone.contains(&ip(4)) && gone.contains(&ip(1)));
+    assert_eq!(fates(&net), [7, 8, 7, 7].map(|n| (Fate::Held, n)));
+    net.link(0, 1, true);
+    net.run(MS * 3000);
+    assert_eq!(net.nodes[4].delivered.len(), 1 + 3);
+    // Where nobody finds a route, they are lost, and so is one that met the break without waiting.
+    net.nodes[0].failures.clear();
+    net.link(0, 1, false);
+    net.transmit(0, segment(0, 4, 9));
+    net.run(MS * 31_000);
+    assert_eq!(fates(&net), [(Fate::Held, 9), (Fate::Dropped, 9)]);
+    let mut net = reporting(&Settings {
+        keep_failed_packets: false,
+        ..settings()
+    });
+    net.link(0, 1, false);
+    net.transmit(0, segment(0, 4, 7));
+    assert_eq!(fates(&net), [(Fate::Dropped, 7)]);
 }
 
 /// §6.11: a packet for which a relay has no route brings a Route Error too.

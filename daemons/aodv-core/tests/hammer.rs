@@ -5,7 +5,7 @@
 mod support;
 
 use hoplab_aodv_core::{Aodv, Duration, Instant, Message, Protocol, Settings, Stream};
-use support::{hop, ip, mac, message, packet, settings};
+use support::{hop, ip, mac, message, packet, segment, settings};
 
 fn octets(random: &mut Stream) -> Vec<u8> {
     let kind = [1, 1, 2, 2, 3, 4, 9][(random.bits() % 7) as usize];
@@ -48,7 +48,11 @@ fn station(number: u64) -> Aodv {
         after_reboot: number % 7 == 0,
         ..settings()
     };
-    Aodv::new(Instant::ZERO, ip(0), s, Stream::new(number, "hammer"))
+    let mut node = Aodv::new(Instant::ZERO, ip(0), s, Stream::new(number, "hammer"));
+    if number % 2 == 1 {
+        node.report_failures();
+    }
+    node
 }
 
 #[test]
@@ -72,7 +76,7 @@ fn the_parser_and_a_station_survive() {
         match random.bits() % 8 {
             0 => node.handle_packet(now, packet(other % 6, (round % 6) as usize, 9, 0)),
             1 => node.handle_failure(now, mac(other), &message(0, other, &bytes)),
-            2 => node.handle_failure(now, mac(other), &packet(other % 6, 3, 9, 0)),
+            2 => node.handle_failure(now, mac(other), &segment(other % 6, 3, round as u32 % 4)),
             3 => node.handle_received(now, mac(other), ip(other), ip((round % 6) as usize)),
             _ => node.handle_message(now, hop(other), (round % 9) as u8, &bytes),
         }

@@ -8,8 +8,6 @@
 
 extern crate alloc;
 
-mod segment;
-
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,7 +17,7 @@ use hoplab_dsr_core::layer::{self, Layer, Meeting, Report, Stopped, Warning};
 use hoplab_dsr_core::wire::{icmp, options::MAX_EXTENSION, Packet, RouteError};
 use serde::{Deserialize, Serialize};
 
-pub use segment::{Fate, LostSegment, RECORD_LEN};
+pub use hoplab_routing_core::{Fate, LostSegment, RECORD_LEN};
 
 /// Lost segments that fit one Route Error.
 const MAX_SEGMENTS: usize = MAX_EXTENSION / RECORD_LEN;
@@ -116,8 +114,12 @@ impl Layer for Notices {
         if packet.ip.source != self.own {
             return vec![];
         }
-        let fate = Fate::from(fate);
-        let Some(segment) = LostSegment::of(packet, fate) else {
+        let fate = match fate {
+            layer::Fate::Dropped(_) => Fate::Dropped,
+            layer::Fate::Salvaged => Fate::Salvaged,
+            layer::Fate::Held => Fate::Held,
+        };
+        let Some(segment) = LostSegment::of(&packet.summary(), fate) else {
             return vec![];
         };
         match self.settings.carriage {
@@ -131,7 +133,7 @@ impl Layer for Notices {
     fn meets(&self, new: &Packet, waiting: &Packet) -> Meeting {
         // A bare acknowledgement takes no data's place.
         let longer = waiting.payload.len() > new.payload.len();
-        let segment = |packet| LostSegment::of(packet, Fate::Held);
+        let segment = |packet: &Packet| LostSegment::of(&packet.summary(), Fate::Held);
         match segment(new) {
             Some(same) if self.renews && !longer && segment(waiting) == Some(same) => {
                 Meeting::Renews
@@ -181,7 +183,7 @@ fn lost(stopped: &Stopped) -> Option<LostSegment> {
         true => Fate::Salvaged,
         false => Fate::Dropped,
     };
-    LostSegment::of(&stopped.packet, fate)
+    LostSegment::of(&stopped.packet.summary(), fate)
 }
 
 /// Whether the segment opens a connection. ICMP would end such an attempt at once (RFC 5461

@@ -5,7 +5,6 @@
 
 use crate::config::{Config, Overhear};
 use crate::control;
-use crate::elfn::Elfn;
 use crate::error::Error;
 use crate::filter;
 use crate::layers::Core;
@@ -27,6 +26,7 @@ use hoplab_linux::{
     calls, kernel, privileges, say, signals, wait, want_statuses, Clock, Found, Interest, Ring,
     Room, Statuses,
 };
+use hoplab_station::elfn::Elfn;
 use hoplab_station::records::{Counters, Events};
 use hoplab_station::stack::set;
 use hoplab_wire::ethernet;
@@ -353,7 +353,7 @@ impl Daemon {
                 Output::Deliver(packet) => drop(self.tun.send(&packet)),
                 Output::Layer(Either::First(Notice(segments))) => {
                     if let Some(elfn) = &self.elfn {
-                        elfn.tell(&segments);
+                        elfn.segments(&segments);
                     }
                 }
                 Output::Layer(Either::Second(event)) => {

@@ -7,7 +7,6 @@
 mod config;
 mod control;
 mod daemon;
-mod elfn;
 mod error;
 mod filter;
 mod layers;

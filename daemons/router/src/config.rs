@@ -22,6 +22,9 @@ pub struct Config<S> {
     pub counters: Option<PathBuf>,
     pub control: String,
     pub tun: String,
+    /// Tell the local TCP of routes that fail. Only a protocol that can has the key.
+    #[serde(default)]
+    pub elfn: bool,
     pub keep_privileges: bool,
     /// Run in the kernel, where that offers it.
     pub resident: bool,

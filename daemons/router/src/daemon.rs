@@ -18,6 +18,7 @@ use hoplab_linux::packet::{self, Receives};
 use hoplab_linux::tun::Tun;
 use hoplab_linux::{calls, kernel, privileges, signals, wait, Clock, Interest, Ring, Room};
 use hoplab_routing_core::{Event, Hop, Output, Protocol, Resolution};
+use hoplab_station::elfn::Elfn;
 use hoplab_station::records::{Counters, Events};
 use hoplab_station::stack::set;
 use hoplab_station::{filter as frames, monitor, nl80211, Error};
@@ -45,6 +46,7 @@ pub struct Daemon<P: Protocol> {
     traffic: Option<Traffic>,
     sender: OwnedFd,
     routes: Routes,
+    elfn: Option<Elfn>,
     learns: bool,
     control: Control,
     /// Keep the port and the monitor interface.
@@ -119,6 +121,7 @@ impl<P: Protocol> Daemon<P> {
         let counters = Counters::create(config.counters.as_deref(), name, config.end_ns)?;
         let control = Control::bind(&config.control)?;
         let routes = Routes::open(index, own)?;
+        let elfn = config.elfn.then(Elfn::open).transpose()?;
         let sender = packet::open(index, Receives::Nothing)?;
         if !config.keep_privileges {
             // Each change of a route needs it.
@@ -127,14 +130,14 @@ impl<P: Protocol> Daemon<P> {
         // Those of setting up do not count.
         calls::forget();
         let clock = Clock::new();
+        let (settings, stream) = (config.settings.clone(), config.stream(P::NAME));
+        let mut core = P::new(clock.now(), own, settings, stream);
+        if elfn.is_some() {
+            core.report_failures();
+        }
         Ok(Daemon {
             learns: P::resolution(&config.settings) == Resolution::Learned,
-            core: P::new(
-                clock.now(),
-                own,
-                config.settings.clone(),
-                config.stream(P::NAME),
-            ),
+            core,
             own,
             mac,
             clock,
@@ -144,6 +147,7 @@ impl<P: Protocol> Daemon<P> {
             traffic,
             sender,
             routes,
+            elfn,
             control,
             _port: port,
             _monitor: owner,
@@ -306,6 +310,11 @@ impl<P: Protocol> Daemon<P> {
                 Output::Remove { destination } => self.routes.remove(destination),
                 Output::Neighbour(hop) if self.learns => self.routes.neighbour(hop),
                 Output::Neighbour(_) => {}
+                Output::Failure(failure) => {
+                    if let Some(elfn) = &self.elfn {
+                        elfn.tell(&failure);
+                    }
+                }
                 Output::Event(event) => {
                     if let Some(events) = &mut self.events {
                         events.write(self.clock.now(), P::NAME, event.kind(), &event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a routing protocol is to the daemon that drives it.
 
+use crate::lost::Failure;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -49,6 +50,8 @@ pub enum Output<E> {
     Remove { destination: Ipv4Addr },
     /// This is the neighbour's link-layer address.
     Neighbour(Hop),
+    /// For the local TCP, if [`Protocol::report_failures`] asked for it.
+    Failure(Failure),
     /// For the log.
     Event(E),
 }
@@ -83,6 +86,10 @@ pub trait Protocol: Sized {
 
     /// A station that starts at `now`, and draws from its own stream `random`.
     fn new(now: Instant, own: Ipv4Addr, settings: Self::Settings, random: Stream) -> Self;
+
+    /// From now on the local TCP learns of routes that fail. A connection that stands by repeats one
+    /// segment, so only one copy of a segment waits for a route.
+    fn report_failures(&mut self) {}
 
     /// The kernel had no route for this IP packet, of the local stack or of another station. The
     /// kernel has counted its TTL down.

@@ -44,6 +44,15 @@ impl<P> Waiting<P> {
         oldest
     }
 
+    /// Puts a packet in the place of the first one that is the same. Returns it if there is none.
+    pub fn renew(&mut self, packet: P, same: impl Fn(&P) -> bool) -> Option<P> {
+        let Some(held) = self.packets.iter_mut().find(|held| same(&held.packet)) else {
+            return Some(packet);
+        };
+        held.packet = packet;
+        None
+    }
+
     /// Takes the packets for `destination` out, oldest first.
     pub fn take(&mut self, destination: Ipv4Addr) -> Vec<P> {
         self.take_if(|held| held.destination == destination)
@@ -98,7 +107,9 @@ mod tests {
         assert_eq!(waiting.next_deadline(), Some(Instant(10)));
         let left = waiting.push(Instant(3), b, 4).map(|held| held.packet);
         assert_eq!(left, Some(1));
-        assert_eq!(waiting.take(b), [2, 4]);
+        assert_eq!(waiting.renew(5, |old| *old == 4), None);
+        assert_eq!(waiting.renew(6, |old| *old == 4), Some(6));
+        assert_eq!(waiting.take(b), [2, 5]);
         assert!(waiting.has(a) && !waiting.has(b));
         assert_eq!(waiting.expired(Instant(11)), []);
         assert_eq!(waiting.expired(Instant(12)), [3]);

@@ -27,6 +27,12 @@ pub enum Error {
     /// The kernel's routes cannot be changed.
     #[error("routes: {0}")]
     Routes(io::Error),
+    /// The kernel module elfn does not answer.
+    #[error(
+        "elfn: {0}; load the kernel's module elfn, which \
+         'make -C kernel-modules install' builds, or leave elfn out"
+    )]
+    Elfn(io::Error),
     /// A table could not be written.
     #[error("{what}: {why}")]
     Records {

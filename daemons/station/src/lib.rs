@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What routing daemons at a station's wireless interface share: the command line, the records, and
-//! settings of the kernel. Also here: a monitor interface, and which frames come to which socket.
+//! settings of the kernel. Also here: a monitor interface, which frames come to which socket, and
+//! notices to the kernel's TCP.
 
 #![forbid(unsafe_code)]
 
 pub mod command;
+pub mod elfn;
 mod error;
 pub mod filter;
 pub mod monitor;

@@ -70,6 +70,7 @@ class elfn_msg(genlmsg):  # type: ignore[misc]
         ("ELFN_A_SSTHRESH", "uint32"),
         ("ELFN_A_RTO_US", "uint32"),
         ("ELFN_A_COUNTER", "uint64"),
+        ("ELFN_A_UNREACHABLE", "cdata"),
     )
 
 
@@ -204,6 +205,11 @@ class Elfn:
     def notice(self, records: bytes) -> None:
         """Report that the segments of ``records`` met a broken link."""
         self._ask(NOTICE, [("ELFN_A_RECORDS", records)], NLM_F_ACK)
+
+    def unreachable(self, *addresses: str) -> None:
+        """Report that the routes to these addresses failed."""
+        packed = b"".join(map(socket.inet_aton, addresses))
+        self._ask(NOTICE, [("ELFN_A_UNREACHABLE", packed)], NLM_F_ACK)
 
     def notice_unchecked(self, records: bytes) -> None:
         """The same in one system call, without waiting for an answer."""

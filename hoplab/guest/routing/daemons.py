@@ -143,11 +143,13 @@ def dsr_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]
 def router_command(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     """Return the command of ``station``'s daemon of a protocol whose routes the kernel has."""
     protocol = plan.scenario.routing.protocol
-    given = ROUTERS[protocol](
-        **_station(plan, station, out, epoch_ns),
-        settings=settings_of(protocol).model_validate(plan.scenario.routing.settings),
-    )
-    document = documents.write(out / "raw" / f"{protocol}-{station}.json", given.document())
+    kind = ROUTERS[protocol]
+    given = _station(plan, station, out, epoch_ns)
+    if "elfn" in kind.model_fields:
+        given["elfn"] = station in plan.standing_by
+    settings = settings_of(protocol).model_validate(plan.scenario.routing.settings)
+    whole = kind(**given, settings=settings).document()
+    document = documents.write(out / "raw" / f"{protocol}-{station}.json", whole)
     return [program(f"hoplab-{protocol}"), str(document)]
 
 

@@ -132,17 +132,18 @@ def _split(
 
 
 def _by_tables(scenario: Resolved, flow: AnyFlow, i: int) -> None:
-    """Refuse what needs DSR's source routes or its Route Errors."""
+    """Refuse what needs DSR's source routes, or Route Errors."""
     name = scenario.routing.protocol.upper()
     if flow.split:
         raise ScenarioError(
             f"flow.{i}.split: a source does not know the stations of {name}'s routes; use "
             "routing.protocol dsr, or set split = false"
         )
-    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
+    tells = "elfn" in ROUTERS[scenario.routing.protocol].model_fields
+    if not tells and (flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn)):
         raise ScenarioError(
-            f"flow.{i}.elfn: no message of {name} names a lost segment, which ELFN needs; use "
-            "routing.protocol dsr, or set elfn = false"
+            f"flow.{i}.elfn: no message of {name} tells a source that its route failed; use "
+            "routing.protocol dsr or aodv, or set elfn = false"
         )
 
 

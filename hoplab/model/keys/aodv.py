@@ -142,4 +142,7 @@ class AodvFile(RouterFile):
 
     control: Text = control("aodv")
     tun: Text = tun("aodv")
+    elfn: Switch = key(
+        False, "tell the kernel module elfn of destinations without a route, and of own segments"
+    )
     settings: AodvSettings = key(AodvSettings(), "the protocol's settings")

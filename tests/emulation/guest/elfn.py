@@ -325,6 +325,53 @@ def by_icmp(scene: Scene) -> dict[str, Any]:
     }
 
 
+def by_destination(scene: Scene) -> dict[str, Any]:
+    """A daemon says that a route failed: without a break, with one, and again after a probe."""
+    elfn = scene.elfn
+    flows, idle = [Flow(), Flow("cubic")], Flow()
+    time.sleep(1)
+    idle.pause()
+    time.sleep(0.1)
+    before = elfn.counters()
+    elfn.unreachable("192.0.2.1")
+    elfn.unreachable(FAR)
+    counters = elfn.counters()
+    counted = {name: counters[name] - before[name] for name in counters}
+    # All in flight is acknowledged within a round trip, but by and by where it was sent so.
+    time.sleep(0.1)
+    for _ in range(4):
+        idle.send()
+        time.sleep(0.004)
+    elfn.unreachable(FAR)
+    time.sleep(0.1)
+    (slow,) = [c for c in elfn.connections() if c.local == idle.near]
+    reasons = [(c.reason, c.probes) for c in elfn.connections()]
+    scene.wire.cut()
+    time.sleep(0.1)
+    elfn.unreachable("192.0.2.1", FAR)
+    standing = scene.standing()
+    time.sleep(1)
+    list(elfn.events())
+    elfn.unreachable(FAR)
+    # The next probe comes 0.1 s after a notice of a lost one, once.
+    time.sleep(0.15)
+    elfn.unreachable(FAR)
+    time.sleep(0.15)
+    hastened = [e.kind for e in elfn.events()]
+    scene.wire.mend()
+    ended = wait_for(lambda: scene.standing() == 0, 5)
+    return {
+        "counted": {name: count for name, count in counted.items() if count},
+        "early": slow.early_acks > 0,
+        "reasons": reasons,
+        "standing": standing,
+        "hastened": hastened,
+        "ended": ended,
+        "timeouts": [flow.info()["timeouts"] for flow in flows],
+        "complete": [flow.close() for flow in [*flows, idle]],
+    }
+
+
 def namespaces(scene: Scene) -> dict[str, Any]:
     """What is said in one namespace touches no socket of another."""
     flow = Flow()
@@ -424,6 +471,7 @@ SCENES: dict[str, Callable[[Scene], Any]] = {
     **ENDINGS,
     "fates": fates,
     "icmp": by_icmp,
+    "destination": by_destination,
     "namespaces": namespaces,
     "late-copy": late_copy,
     "hostile": hostile,

@@ -25,7 +25,9 @@ fn address(n: u8) -> Ipv4Addr {
 
 fn packet(source: u8, destination: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header::new(address(source), address(destination), 17, 9).emit(body.len(), &mut bytes);
+    // UDP, or TCP.
+    let protocol = if body.len() % 2 == 0 { 17 } else { 6 };
+    Header::new(address(source), address(destination), protocol, 9).emit(body.len(), &mut bytes);
     bytes.extend_from_slice(body);
     bytes
 }
@@ -44,6 +46,9 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut now = Instant(0);
     let mut node = Aodv::new(now, address(0), settings, random);
+    if flags & 16 != 0 {
+        node.report_failures();
+    }
     for chunk in bytes.split(|b| *b == 0xff) {
         let [kind, from, to, rest @ ..] = chunk else {
             continue;

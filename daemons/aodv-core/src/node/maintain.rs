@@ -68,6 +68,7 @@ impl Aodv {
         self.stats.link_failures += 1;
         let next_hop = neighbour;
         self.tell(Event::LinkFailure { next_hop, why });
+        self.unroute(&lost);
         for destination in &lost {
             self.invalidate(now, *destination, None);
         }
@@ -191,6 +192,9 @@ impl Aodv {
             return;
         }
         let no_delete = error.no_delete;
+        if !no_delete {
+            self.unroute(&gone);
+        }
         self.tell(Event::ErrorReceived {
             from,
             unreachable: gone.clone(),

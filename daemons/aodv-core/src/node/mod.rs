@@ -17,8 +17,9 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use discover::Discovery;
 use hoplab_base::{Duration, Instant, Stream};
-use hoplab_routing_core::{icmp, Hop, Joined, Outbox, Protocol, RateLimit, Recent};
-use hoplab_routing_core::{Resolution, Sequence, Summary, Waiting, MOST_NEIGHBOURS};
+use hoplab_routing_core::MOST_NEIGHBOURS;
+use hoplab_routing_core::{icmp, Failure, Fate, Hop, Joined, LostSegment, Outbox, Protocol};
+use hoplab_routing_core::{RateLimit, Recent, Resolution, Sequence, Summary, Waiting};
 use hoplab_wire::{ipv4, Mac};
 
 hoplab_base::counters! {
@@ -66,6 +67,8 @@ pub struct Aodv {
     errors: RateLimit,
     next_hello: Instant,
     last_broadcast: Instant,
+    /// Whether the local TCP learns of routes that fail.
+    reports: bool,
     /// The end of the wait after a reboot (§6.13).
     silent_until: Instant,
     stats: Stats,
@@ -102,10 +105,15 @@ impl Protocol for Aodv {
             errors: RateLimit::per_second(s.rerr_ratelimit),
             next_hello: now + s.hello_interval_ns,
             last_broadcast: Instant::ZERO,
+            reports: false,
             silent_until,
             stats: Stats::default(),
             settings,
         }
+    }
+
+    fn report_failures(&mut self) {
+        self.reports = true;
     }
 
     fn handle_packet(&mut self, now: Instant, packet: Vec<u8>) {
@@ -246,6 +254,11 @@ fn line(now: Instant, (to, route): (Ipv4Addr, &Route)) -> String {
     )
 }
 
+/// The segment of TCP in a packet.
+fn lost(packet: &[u8], fate: Fate) -> Option<LostSegment> {
+    LostSegment::of(&Summary::of(packet)?, fate)
+}
+
 impl Aodv {
     /// Sends a packet on by its route, or lets it wait for one.
     fn route(&mut self, now: Instant, source: Ipv4Addr, destination: Ipv4Addr, packet: Vec<u8>) {
@@ -262,9 +275,36 @@ impl Aodv {
         }
     }
 
-    fn hold(&mut self, now: Instant, destination: Ipv4Addr, packet: Vec<u8>) {
+    fn hold(&mut self, now: Instant, destination: Ipv4Addr, mut packet: Vec<u8>) {
+        if let Some(held) = self.note(&packet, Fate::Held) {
+            let length = packet.len();
+            // A bare acknowledgement takes no data's place.
+            let same = |old: &Vec<u8>| old.len() <= length && lost(old, Fate::Held) == Some(held);
+            match self.waiting.renew(packet, same) {
+                Some(other) => packet = other,
+                None => return,
+            }
+        }
         if let Some(oldest) = self.waiting.push(now, destination, packet) {
             self.drop(DropCause::SendBufferFull, &oldest.packet);
+        }
+    }
+
+    /// Tells the local TCP what became of its segment, if the packet is one; which it is.
+    fn note(&mut self, packet: &[u8], fate: Fate) -> Option<LostSegment> {
+        if !self.reports {
+            return None;
+        }
+        let segment = lost(packet, fate).filter(|segment| segment.source == self.own)?;
+        self.outbox.give(Output::Failure(Failure::Segment(segment)));
+        Some(segment)
+    }
+
+    /// Tells the local TCP that these routes are gone.
+    fn unroute(&mut self, destinations: &[Ipv4Addr]) {
+        if self.reports {
+            let gone = Failure::Routes(destinations.to_vec());
+            self.outbox.give(Output::Failure(gone));
         }
     }
 
@@ -347,6 +387,7 @@ impl Aodv {
 
     fn drop(&mut self, cause: DropCause, packet: &[u8]) {
         self.stats.dropped += 1;
+        self.note(packet, Fate::Dropped);
         let packet = Summary::of(packet);
         self.tell(Event::Drop { cause, packet });
     }

@@ -6,7 +6,7 @@
 mod net;
 
 use hoplab_aodv_core::{Aodv, Settings, PORT};
-pub use net::{hop, ip, mac, no_loop, packet, station, MS};
+pub use net::{hop, ip, mac, no_loop, packet, segment, station, MS};
 use std::collections::BTreeMap;
 
 pub type Net = net::Net<Aodv>;

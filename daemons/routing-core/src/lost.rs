@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The lost-segment extension of a Route Error: which transport segment met the broken link.
-//!
-//! RFC 4728 §6.4 lets octets follow the type-specific information; nodes that do not know them
-//! skip them by Opt Data Len. One record is
+//! Which transport segment met a broken link, and what a routing daemon tells TCP of it
+//! (kernel-modules/elfn). In a Route Error of DSR a segment is the lost-segment extension. RFC 4728
+//! §6.4 lets octets follow the type-specific information; nodes that do not know them skip them by
+//! Opt Data Len. One record is
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -17,11 +17,11 @@
 //! the last two rows being the first eight octets of the TCP header. Several may follow each
 //! other; unknown extension types are skipped by their length.
 
+use crate::summary::Summary;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::Ipv4Addr;
-use hoplab_dsr_core::layer;
-use hoplab_dsr_core::wire::{Packet, PROTOCOL_TCP};
+use hoplab_wire::PROTOCOL_TCP;
 
 const TYPE: u8 = 0x54;
 const LEN: usize = 18;
@@ -64,14 +64,13 @@ impl Fate {
     }
 }
 
-impl From<layer::Fate> for Fate {
-    fn from(fate: layer::Fate) -> Self {
-        match fate {
-            layer::Fate::Dropped(_) => Fate::Dropped,
-            layer::Fate::Salvaged => Fate::Salvaged,
-            layer::Fate::Held => Fate::Held,
-        }
-    }
+/// What a station's TCP may learn of a route that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The routes to these destinations are gone.
+    Routes(Vec<Ipv4Addr>),
+    /// What became of a segment of this station.
+    Segment(LostSegment),
 }
 
 /// A TCP segment that a broken link stopped or sent on another way.
@@ -86,13 +85,13 @@ pub struct LostSegment {
 }
 
 impl LostSegment {
-    /// The segment in `packet`; `None` unless it starts a TCP header.
-    pub fn of(packet: &Packet, fate: Fate) -> Option<Self> {
-        let segment = packet.segment()?;
+    /// The segment in a packet; `None` unless that starts a TCP header.
+    pub fn of(packet: &Summary, fate: Fate) -> Option<Self> {
+        let segment = packet.segment?;
         Some(LostSegment {
             fate,
-            source: packet.ip.source,
-            destination: packet.ip.destination,
+            source: packet.source,
+            destination: packet.destination,
             source_port: segment.source_port,
             destination_port: segment.destination_port,
             sequence: segment.sequence,
