@@ -291,6 +291,23 @@ def test_codels_parameters_of_a_radio_can_be_set() -> None:
     ]
 
 
+def test_a_threshold_marks_what_waited_longer(run_scenario: Run) -> None:
+    """With a target that no wait reaches, CoDel itself marks nothing. A packet beyond the threshold
+    bears a mark, which CUBIC heeds: so the waits end near the threshold."""
+    found = {}
+    for threshold in ("", "ce_threshold_ms = 5.0"):
+        keys = f'queue = "fq_codel"\ntarget_ms = 1000.0\n{threshold}\n[tcp]\necn = true'
+        run = results.load(Path(run_scenario(DOWNLOAD.format(queue=keys))["folder"]))
+        rows = [row for row in run.rows("wifi_queues") if row["node"] == "ap" and row["t_s"] > 3]
+        wait_ms = fmean(row["sojourn_ms"] for row in rows if row["sojourn_ms"] is not None)
+        found[bool(threshold)] = rows[-1]["marks"], run.rows("tcp")[-1]["marked"], wait_ms
+    assert found[False][:2] == (0, 0)
+    marks, marked, wait_ms = found[True]
+    assert marks > 0
+    assert marked > 0
+    assert wait_ms < 20 < found[False][2]
+
+
 def test_codels_target_is_the_wait_that_it_leaves(run_scenario: Run) -> None:
     """One CUBIC flow, whose wait CoDel holds near its target (RFC 8289 4.1)."""
     waits_ms = {}
