@@ -74,6 +74,7 @@ OURS: dict[str, dict[str, Any]] = {
     "dsdv": {
         "settling_time_s": 5,
         "damp_times": 1,
+        "damp_shorter": True,
         "triggered_by_sequence": True,
         "triggered_interval_s": 0.001,
         "breaks_of_next_hop": True,

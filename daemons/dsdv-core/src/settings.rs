@@ -23,6 +23,8 @@ pub struct Settings {
     pub settling_weight: f64,
     /// A route that may become better is in no update for so many of its settling times.
     pub damp_times: u64,
+    /// A shorter way waits as well.
+    pub damp_shorter: bool,
     /// A new sequence number alone is worth an update, as DSDV-SQ of the Monarch project.
     pub triggered_by_sequence: bool,
     /// A break counts only if the next hop tells of it.

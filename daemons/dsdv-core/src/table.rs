@@ -60,6 +60,7 @@ impl Route {
             return false;
         }
         let worse = hops > self.hops;
+        let better = hops < self.hops && self.is_valid();
         let other = hops != self.hops;
         if fresher {
             self.since = now;
@@ -71,7 +72,7 @@ impl Route {
         self.until = self.since + hold(settings);
         if other || settings.triggered_by_sequence {
             // A longer way with a new number may only be the first that came.
-            let waits = worse && self.is_valid();
+            let waits = worse && self.is_valid() || better && settings.damp_shorter;
             let times = if waits { settings.damp_times } else { 0 };
             self.tell_at = Some(now + self.settling.saturating_mul(times));
         }

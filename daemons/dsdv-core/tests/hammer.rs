@@ -32,6 +32,7 @@ fn station(number: u64) -> Dsdv {
     let s = Settings {
         route_table_size: ROUTES,
         damp_times: 2 * (number % 2),
+        damp_shorter: number % 7 == 0,
         triggered_by_sequence: number % 3 == 0,
         breaks_of_next_hop: number % 5 == 0,
         queue_packets: (number % 4) as usize,

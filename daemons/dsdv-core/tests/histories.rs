@@ -14,6 +14,7 @@ const STATIONS: usize = 8;
 fn variant(seed: u64) -> Settings {
     Settings {
         damp_times: 2 * (seed % 2),
+        damp_shorter: seed % 7 == 0,
         triggered_by_sequence: seed % 3 == 0,
         breaks_of_next_hop: seed % 5 == 0,
         link_layer_feedback: seed % 4 != 1,

@@ -155,6 +155,29 @@ fn a_longer_way_waits_for_its_settling_times() {
     }
 }
 
+/// Others hear of a shorter way at once, or after its settling time as well.
+#[test]
+fn a_shorter_way_waits_where_it_shall() {
+    for damp_shorter in [false, true] {
+        let s = Settings {
+            damp_times: 1,
+            damp_shorter,
+            update_interval_ns: seconds(60),
+            ..settings()
+        };
+        let mut net = Net::new(2, &s, 1);
+        hears(&mut net, 0, 1, &[row(1, 0, 2), row(9, 5, 100)]);
+        net.run(seconds(3));
+        net.sent.clear();
+        hears(&mut net, 0, 1, &[row(9, 2, 102)]);
+        let tells = |net: &Net| updates(net, 0).concat().contains(&row(9, 3, 102));
+        net.run(seconds(2));
+        assert_eq!(tells(&net), !damp_shorter);
+        net.run(seconds(5));
+        assert!(tells(&net));
+    }
+}
+
 /// DSDV-SQ: a new number alone is in an update.
 #[test]
 fn a_number_alone_triggers_where_it_shall() {

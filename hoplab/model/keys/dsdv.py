@@ -33,6 +33,7 @@ class DsdvSettings(RouterSettings):
         ge=0,
         le=1000,
     )
+    damp_shorter: Switch = key(False, "a shorter route waits as well, as in ns-3")
     triggered_by_sequence: Switch = key(
         False, "a new sequence number alone triggers an update: DSDV-SQ of Broch et al. 1998"
     )

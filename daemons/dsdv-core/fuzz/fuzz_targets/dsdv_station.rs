@@ -36,6 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     let settings = Settings {
         route_table_size: ROUTES,
         damp_times: u64::from(flags & 1) * 2,
+        damp_shorter: flags & 8 != 0,
         triggered_by_sequence: flags & 2 != 0,
         breaks_of_next_hop: flags & 4 != 0,
         queue_packets: usize::from(flags >> 4),
