@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-.PHONY: setup setup-tests demo test test-python test-rust test-nightly flaky lint lint-python lint-rust lint-shell docs gallery pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
+.PHONY: setup setup-tests demo test test-python test-rust test-nightly miri flaky lint lint-python lint-rust lint-shell docs gallery pictures validate study studies studies-quick bench fuzz proof soak kernel-checks wheels clean
 
 setup:
 	@scripts/setup
@@ -23,6 +23,14 @@ test-python: setup-tests
 # A failing test's trace needs line numbers; the rest of what debuggers read takes a fifth of the time.
 test-rust: setup
 	@. scripts/rust && CARGO_PROFILE_DEV_DEBUG=line-tables-only cargo test --manifest-path daemons/Cargo.toml --workspace --locked
+
+# The `unsafe` code that Miri can run: what C calls of the medium, what is preloaded, addresses of
+# interfaces. It needs rustup's nightly with the component miri. The rest are system calls that Miri lacks.
+miri: export MIRIFLAGS = -Zmiri-disable-isolation
+miri:
+	@. scripts/rust && cd daemons && cargo +nightly miri test --locked --lib -p hoplab-linux -p hoplab-waiting-select
+	@. scripts/rust && cd daemons && cargo +nightly miri test --locked --test both_homes \
+		-p hoplab-medium-core -p hoplab-medium-kernel --features libm/force-soft-floats
 
 # What .ci/nightly runs beside that.
 test-nightly: setup-tests

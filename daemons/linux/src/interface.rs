@@ -153,6 +153,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no ioctl of sockets")]
     fn the_loopback_interface_is_there() {
         let settings = Configurator::new().unwrap();
         assert_eq!(settings.index("lo").unwrap(), 1);
