@@ -7,14 +7,20 @@ use crate::error::{trying, Error};
 use crate::socket;
 use crate::stamped::{self, Received};
 use hoplab_base::Duration;
-use std::io;
+use std::cell::Cell;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 const NS: u64 = 1_000_000_000;
 
 /// Sends datagrams to one address.
-pub struct Sender(UdpSocket);
+pub struct Sender {
+    socket: UdpSocket,
+    to: SocketAddr,
+    /// The kernel knew a route to it once.
+    connected: Cell<bool>,
+}
 
 impl Sender {
     /// From `own` to `to`. `traffic_class` is IP's octet with the code point in it (RFC 2474), None
@@ -32,45 +38,64 @@ impl Sender {
             let set = socket::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &value);
             trying(format!("buffer of {octets} octets"), set)?;
         }
-        trying(format!("address {to}"), socket.connect(to))?;
-        Ok(Sender(socket))
+        let connected = match socket.connect(to) {
+            Err(error) if no_route(&error) => false,
+            tried => trying(format!("address {to}"), tried).map(|()| true)?,
+        };
+        Ok(Sender {
+            socket,
+            to,
+            connected: Cell::new(connected),
+        })
     }
 
     /// Sends a datagram, after waiting for room in the socket's buffer. One that the network refuses
     /// is lost: a full queue, no route, an error that came back.
     pub fn send(&self, datagram: &[u8]) {
+        if !self.connected.get() {
+            self.connected.set(self.socket.connect(self.to).is_ok());
+        }
+        // Without an address, sending fails at once.
         count(Call::Send);
-        let _ = self.0.send(datagram);
+        let _ = self.socket.send(datagram);
     }
 }
 
 /// Sends datagrams to one address, and takes what comes from there.
-pub struct Pair(UdpSocket);
+pub struct Pair(Sender);
 
 impl Pair {
     /// From `own` to `to`; `traffic_class` as of [`Sender::open`].
     pub fn open(own: SocketAddr, to: SocketAddr, traffic_class: Option<u8>) -> Result<Self, Error> {
-        let Sender(socket) = Sender::open(own, to, traffic_class, None)?;
-        trying("time stamps", stamped::want(&socket))?;
+        let sender = Sender::open(own, to, traffic_class, None)?;
+        let socket = &sender.socket;
+        trying("time stamps", stamped::want(socket))?;
         trying("a socket that does not wait", socket.set_nonblocking(true))?;
-        Ok(Pair(socket))
+        Ok(Pair(sender))
     }
 
     /// Sends a datagram. One for which there is no room is lost, as one that the network refuses.
     pub fn send(&self, datagram: &[u8]) {
-        count(Call::Send);
-        let _ = self.0.send(datagram);
+        self.0.send(datagram);
     }
 
     /// What has come; None of nothing. That the other end has no socket yet is nothing too.
     pub fn receive(&self, room: &mut [u8]) -> Option<Received> {
-        stamped::receive(&self.0, room).ok().flatten()
+        stamped::receive(&self.0.socket, room).ok().flatten()
     }
+}
+
+/// There may be one later.
+fn no_route(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable
+    )
 }
 
 impl AsFd for Pair {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.0.socket.as_fd()
     }
 }
 

@@ -96,9 +96,10 @@ def _babeld(plan: Plan, station: str, out: Path, epoch_ns: int) -> list[str]:
     of_ipv6 = []
     if station in plan.address_6:
         of_ipv6 = ["-C", f"redistribute local ip {plan.address_6[station]}/128 allow"]
+    # At level 1 it would write its whole table at each change: gigabytes, of thirty stations.
     return [
         program("babeld"),
-        *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "1"),
+        *("-I", f"{state}.pid", "-S", f"{state}.state", "-d", "0"),
         *("-C", f"redistribute local ip {plan.address[station]}/32 allow"),
         *of_ipv6,
         *("-C", "redistribute local deny"),
