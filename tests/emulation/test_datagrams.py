@@ -176,3 +176,35 @@ def test_a_programs_datagrams_are_measured_over_time_as_the_program_does(
     assert last["lost"] == numbers[-1] + 1 - len(said)
     panels = [panel["title"] for panel in figures(run)["panels"]]
     assert panels == ["Goodput", "One-way delay", "Jitter", "Lost datagrams"]
+
+
+LATE_ROUTE = """
+duration_s = 20
+warm_up_s = 0
+[topology]
+kind = "chain"
+stations = 3
+spacing_m = 200
+[radio]
+profile = "wavelan"
+[routing]
+protocol = "babeld"
+[[flow]]
+protocol = "udp"
+source = "n0"
+destination = "n2"
+rate_kbps = 40
+packet_bytes = 500
+start_s = 0
+"""
+
+
+def test_a_flow_begins_before_its_route(tmp_path: Path, run_scenario: Run) -> None:
+    """Babel knows nobody at first. What is sent until it does is lost, and the rest goes."""
+    run_scenario(LATE_ROUTE)
+    run = results.load(tmp_path / "run1")
+    assert not [row for row in run.rows("events") if row["kind"] == "flow-lost"]
+    came = [row["received"] for row in run.rows("udp")]
+    assert came[0] == 0 and came[-1] > 150  # of ten a second
+    # Its log has no tables in it.
+    assert (tmp_path / "run1/logs/babeld-n0.log").stat().st_size < 10_000
