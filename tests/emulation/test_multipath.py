@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from hoplab.host import results
 from hoplab.model.resources import PROJECT
@@ -82,3 +83,78 @@ def test_a_counted_transfer_ends_with_its_last_octet(run_scenario: Run) -> None:
     assert flow["delivered_bytes"] == 500_000
     # 6 Mbit/s in sum.
     assert 0.6 < flow["stop_s"] < 1.5
+
+
+SERVER = """import socket
+with socket.create_server(("", 80)) as door:
+    peer, _ = door.accept()
+    with peer:
+        peer.sendall(bytes(1_500_000))
+"""
+CLIENT = """import socket, time
+began = time.monotonic()
+with socket.create_connection(("a", 80)) as peer:
+    octets = 0
+    while got := peer.recv(65536):
+        octets += len(got)
+print(octets, time.monotonic() - began)
+"""
+
+
+def _download(done: dict[str, Any]) -> float:
+    """The Mbit/s that the client found."""
+    said = (Path(done["folder"]) / "logs" / "program-get.out").read_text(encoding="utf-8")
+    octets, lasted_s = said.split()
+    assert int(octets) == 1_500_000
+    return 8e-6 * int(octets) / float(lasted_s)
+
+
+def test_programs_take_both_paths(run_scenario: Run) -> None:
+    """Paths of 4 and 2 Mbit/s carry more than the first alone can."""
+    found = {}
+    for mptcp in (True, False):
+        programs = [
+            {
+                "name": "serve",
+                "station": "a",
+                "run": "python3 serve.py",
+                "file": {"serve.py": SERVER},
+                "ready": {"port": 80},
+                "expect": 0,
+                "mptcp": mptcp,
+            },
+            {
+                "name": "get",
+                "station": "b",
+                "run": "python3 get.py",
+                "file": {"get.py": CLIENT},
+                "expect": 0,
+                "mptcp": mptcp,
+            },
+        ]
+        network = TWO.partition("[[flow]]")[0].format(mptcp="{}")
+        found[mptcp] = _download(run_scenario(network + tomli_w.dumps({"program": programs})))
+    assert found[False] < 4 < found[True]
+
+
+def test_a_static_program_is_refused(hoplab: Hoplab, tmp_path: Path) -> None:
+    network = TWO.partition("[[flow]]")[0].format(mptcp="{}")
+    programs = [
+        {"name": name, "station": name, "run": "busybox true", "mptcp": True} for name in ("a", "b")
+    ]
+    file = tmp_path / "s.toml"
+    file.write_text(network + tomli_w.dumps({"program": programs}))
+    done = hoplab("run", str(file), "--out", str(tmp_path / "run"))
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert "program a: mptcp: 'busybox' is linked statically" in line
+
+
+def test_a_scheduler_that_the_kernel_lacks_is_refused(hoplab: Hoplab, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(TWO.format(mptcp='{ scheduler = "nobody" }', keys=""))
+    done = hoplab("run", str(file), "--out", str(tmp_path / "run"))
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert "station a: mptcp.scheduler: this kernel" in line
+    assert "has no 'nobody'; one of: default" in line

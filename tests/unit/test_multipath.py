@@ -7,7 +7,7 @@ import pytest
 
 from hoplab.guest.probes.subflows import Subflows
 from hoplab.model.errors import ScenarioError
-from hoplab.model.network.multipath import paths
+from hoplab.model.network.multipath import connections, paths
 from hoplab.model.network.plan import Plan, plan
 from hoplab.model.resolve.file import parse
 from hoplab.model.resolve.resolve import resolve
@@ -85,3 +85,29 @@ def test_keys_of_tcp_alone_are_refused(key: str) -> None:
     flow = {"protocol": "mptcp", "source": "host", "destination": "server", key: 500}
     with pytest.raises(ScenarioError):
         planned(flow=[flow])
+
+
+def program(station: str, **keys: Any) -> dict[str, Any]:
+    return {"station": station, "run": "python3 x.py", "mptcp": True, **keys}
+
+
+def test_programs_have_paths_to_each_other() -> None:
+    made = planned(flow=[], program=[program("host"), program("server"), program("host")])
+    found = [(source, destination) for _, source, destination in connections(made.scenario)]
+    assert found == [("host", "server"), ("server", "host")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"program": [program("host")]}, "no program of another station speaks it"),
+        (
+            {"program": [program("host"), program("server")], "routing": {"protocol": "babeld"}},
+            'only routing.protocol = "static" gives',
+        ),
+    ],
+)
+def test_programs_without_paths_or_peers_are_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        planned(flow=[], radio=False, **keys)
+    assert words in str(refused.value)

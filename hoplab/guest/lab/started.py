@@ -14,7 +14,7 @@ from hoplab.guest.network import cells, mesh
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split, static
 from hoplab.guest.system.processes import Daemons
-from hoplab.model.keys.resolved import MptcpFlow
+from hoplab.model.network.multipath import connections
 
 REAL_TIME_LEAD_S = (2.0, 0.5)
 """Seconds that starting takes at least in real time, and seconds for each station."""
@@ -55,11 +55,11 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
         cells.associate(plan, namespaces, built.out, daemons, clock.epoch_ns / NANOSECONDS)
     if plan.scenario.routing.protocol == "static":
         static.install(plan, namespaces)
-        if any(isinstance(flow, MptcpFlow) for flow in plan.scenario.flow):
+        if next(connections(plan.scenario), None) is not None:
             # Import here, so that a run without MPTCP does not import it.
-            from hoplab.guest.routing import multipath
+            from hoplab.guest.routing.multipath import install
 
-            multipath.install(plan, namespaces)
+            install(plan, namespaces)
     elif plan.scenario.routing.protocol != "own":
         routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
     if plan.splits and plan.scenario.routing.protocol != "dsr":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of Multipath TCP at a flow's source: routes by source address, and the endpoints of the
+"""Paths of Multipath TCP at either end: routes by source address, and the endpoints of the
 kernel's own path manager (`ip mptcp`)."""
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pyroute2.netlink.generic.mptcp import MPTCP
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.routing.static import next_hop
 from hoplab.model.errors import MissingTool
-from hoplab.model.keys.resolved import MptcpFlow
 from hoplab.model.keys.stations import Multipath
-from hoplab.model.network.multipath import Path, paths
+from hoplab.model.network.multipath import Path, connections, paths
 from hoplab.model.network.plan import Plan
 
 ENABLED = "net.mptcp.enabled"
+SCHEDULER = "net.mptcp.scheduler"
 FIRST_TABLE = 100
 """Routing tables of paths, a table for each address of a source."""
 RTNH_F_ONLINK = 4
@@ -27,19 +27,17 @@ SIGNAL, SUBFLOW, BACKUP = 1, 2, 4
 
 
 def install(plan: Plan, namespaces: Namespaces) -> None:
-    """Give each MPTCP flow its paths. Its source opens subflows from its other addresses, and its
-    destination tells its own. Raises `MissingTool` if the kernel has no MPTCP."""
+    """Give each connection by MPTCP its paths. Its source opens subflows from its other addresses,
+    and its destination tells its own. Raises `MissingTool` if the kernel has no MPTCP."""
     endpoints: dict[str, dict[str, tuple[Path, int]]] = {}
-    for flow in plan.scenario.flow:
-        if not isinstance(flow, MptcpFlow):
-            continue
+    for who, source, destination in connections(plan.scenario):
         for here, there, flag in (
-            (flow.source, flow.destination, SUBFLOW),
-            (flow.destination, flow.source, SIGNAL),
+            (source, destination, SUBFLOW),
+            (destination, source, SIGNAL),
         ):
             if namespaces.sysctl(here, {ENABLED: "1"}):
                 raise MissingTool(
-                    f"flow {flow.name}: this kernel, {os.uname().release}, has no MPTCP; run with "
+                    f"{who}: this kernel, {os.uname().release}, has no MPTCP; run with "
                     "--machine uml"
                 )
             known = endpoints.setdefault(here, {})
@@ -50,7 +48,9 @@ def install(plan: Plan, namespaces: Namespaces) -> None:
     for name, known in endpoints.items():
         known.pop(plan.address[name], None)
         station = next(one for one in plan.scenario.station if one.name == name)
-        _endpoints(name, list(known.values()), station.mptcp or Multipath())
+        settings = station.mptcp or Multipath()
+        _schedule(name, namespaces, settings.scheduler)
+        _endpoints(name, list(known.values()), settings)
 
 
 def _route(plan: Plan, namespaces: Namespaces, one: Path, is_new: bool) -> None:
@@ -89,6 +89,21 @@ def _set(
         arguments["table"] = table
         del arguments["prefsrc"]
     namespaces.netlink(here).route("replace", **arguments)
+
+
+def _schedule(station: str, namespaces: Namespaces, scheduler: str | None) -> None:
+    if scheduler is None:
+        return
+    try:
+        lacking = namespaces.sysctl(station, {SCHEDULER: scheduler})
+    except OSError:
+        lacking = [SCHEDULER]
+    if lacking:
+        known = namespaces.sysctl_value(station, "net.mptcp.available_schedulers")
+        raise MissingTool(
+            f"station {station}: mptcp.scheduler: this kernel, {os.uname().release}, has no "
+            f"{scheduler!r}; one of: {known}"
+        )
 
 
 def _endpoints(station: str, others: list[tuple[Path, int]], settings: Multipath) -> None:

@@ -119,12 +119,16 @@ def program(name: str) -> str:
     return found
 
 
-def beside(command: Sequence[str]) -> dict[str, str]:
+def beside(command: Sequence[str], multipath: bool = False) -> dict[str, str]:
     """Return what a command's environment needs in a guest. Without it iperf3's client spins for a
-    round trip, and its server reads twice for each segment (daemons/waiting-select)."""
-    if Path(command[0]).name != "iperf3":
-        return {}
-    return {"LD_PRELOAD": program("libhoplab_waiting_select.so")}
+    round trip, and its server reads twice for each segment (daemons/waiting-select). With
+    ``multipath`` its TCP sockets are those of MPTCP (daemons/mptcp-socket)."""
+    libraries = []
+    if Path(command[0]).name == "iperf3":
+        libraries.append("libhoplab_waiting_select.so")
+    if multipath:
+        libraries.append("libhoplab_mptcp_socket.so")
+    return {"LD_PRELOAD": ":".join(map(program, libraries))} if libraries else {}
 
 
 def _remedy(name: str) -> str:

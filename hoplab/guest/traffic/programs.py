@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +36,13 @@ COPIED_BYTES = 1 << 20
 HAR = (sys.executable, "-S", "-E", str(Path(__file__).with_name("har.py")))
 """Hoplab's own program, which every machine has. It runs at stations only, so it is not
 imported."""
+
+
+ELF_64 = b"\x7fELF\x02"
+HEADER = struct.Struct("<5s27xQ14xHH")
+"""Of an ELF file: identification, and where its segments are told, how long and how many."""
+SEGMENT = struct.Struct("<I")
+PT_INTERP = 3
 
 
 @dataclass
@@ -132,7 +140,28 @@ def command(task: Task) -> list[str]:
             f"(run = './{Path(word).name}'), name its package in machine.packages, or take this "
             "computer's with host = true"
         )
+    if task.program.mptcp and _is_static(Path(found)):
+        raise MissingTool(
+            f"program {task.name}: mptcp: {word!r} is linked statically, so its sockets stay "
+            "TCP's; take a program that is linked with the C library"
+        )
     return [found, *arguments]
+
+
+def _is_static(file: Path) -> bool:
+    """Return whether it is a program of 64 bits (ELF) without an interpreter, which loads what is
+    preloaded."""
+    with file.open("rb") as content:
+        head = content.read(HEADER.size)
+        if len(head) < HEADER.size or head[:5] != ELF_64:
+            return False
+        offset, size, count = HEADER.unpack(head)[-3:]
+        if size < SEGMENT.size:
+            return False
+        content.seek(offset)
+        table = content.read(size * count)
+    starts = range(0, len(table) - SEGMENT.size + 1, size)
+    return all(SEGMENT.unpack_from(table, at)[0] != PT_INTERP for at in starts)
 
 
 def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
@@ -147,7 +176,7 @@ def start(task: Task, namespaces: Namespaces, hosts: Hosts) -> None:
                 executable=words[0],
                 stdout=output,
                 cwd=task.folder,
-                env={**beside(words), **environment(task)},
+                env={**beside(words, task.program.mptcp), **environment(task)},
                 start_new_session=True,
             )
     except (OSError, subprocess.SubprocessError) as error:

@@ -52,7 +52,7 @@ INIT = "hoplab-init"
 DAEMONS = (
     *("hoplab-medium", "hoplab-dsr", "hoplab-aodv", "hoplab-olsr", "hoplab-dsdv"),
     *("hoplab-split", "hoplab-traffic"),
-    *(INIT, "libhoplab_waiting_select.so"),
+    *(INIT, "libhoplab_waiting_select.so", "libhoplab_mptcp_socket.so"),
 )
 ENGINE = "hoplab-engine.o"
 """The medium and the routing daemons. The kernel's build expects it two folders above its own."""

@@ -22,6 +22,7 @@ def check_programs(scenario: Resolved) -> None:
             f"program: {len(scenario.program)} with a copy at each station; at most {MAX_PROGRAMS}"
         )
     _routing(scenario)
+    _multipath(scenario)
     stations = [station.name for station in scenario.station]
     names: set[str] = {flow.name for flow in scenario.flow}
     for i, program in enumerate(scenario.program):
@@ -38,6 +39,23 @@ def check_programs(scenario: Resolved) -> None:
                 f"program.{i}.start_s: {program.start_s:g} is not before duration_s "
                 f"{scenario.duration_s:g}"
             )
+
+
+def _multipath(scenario: Resolved) -> None:
+    """Check that programs by MPTCP have peers, and routes by each path."""
+    programs = [program for program in scenario.program if program.mptcp]
+    if not programs:
+        return
+    if scenario.routing.protocol != "static" or scenario.is_found:
+        raise ScenarioError(
+            f"program {programs[0].name}: mptcp: needs a route by each path, which only "
+            'routing.protocol = "static" gives; set it'
+        )
+    if len({program.station for program in programs}) < 2:
+        raise ScenarioError(
+            f"program {programs[0].name}: mptcp: no program of another station speaks it, and with "
+            "one end alone a connection stays TCP; set it for both"
+        )
 
 
 def _routing(scenario: Resolved) -> None:

@@ -223,6 +223,11 @@ class Program(Table):
         "use this computer's files, read-only, not a sealed machine's; a repetition needs the same",
     )
     measure: Switch = key(False, "sample its TCP connections, and give it a row of `flows`")
+    mptcp: Switch = key(
+        False,
+        "its TCP sockets are those of Multipath TCP, between stations with such programs "
+        "([paths](mptcp.md#programs))",
+    )
 
     @field_validator("run")
     @classmethod

@@ -208,6 +208,10 @@ class Port(Table):
     mac: Mac = key(..., "hardware address")
 
 
+Scheduler = Annotated[str, Field(strict=True, pattern=r"^[a-zA-Z0-9_-]{1,15}$")]
+"""A name of net.mptcp.available_schedulers (MPTCP_SCHED_NAME_MAX)."""
+
+
 class Multipath(Table):
     """Settings of a station's path manager, the kernel's own (`ip mptcp`)."""
 
@@ -221,6 +225,9 @@ class Multipath(Table):
         (),
         "neighbours by wire whose links only carry data when no other path does",
         max_length=64,
+    )
+    scheduler: Scheduler | None = key(
+        None, "who chooses the subflow of a segment, by the kernel's name; default `default`"
     )
 
 

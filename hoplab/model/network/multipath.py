@@ -7,8 +7,11 @@ another, with the address of its end there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
+from hoplab.model.keys.resolved import MptcpFlow, Resolved
 from hoplab.model.network.plan import End, Plan
 from hoplab.model.network.reach import neighbours, next_hops, path
 
@@ -30,6 +33,17 @@ class Path:
     def via(self) -> str:
         """The station at the other end of the link, or `RADIO`."""
         return RADIO if self.end is None else self.end.peer_station
+
+
+def connections(scenario: Resolved) -> Iterator[tuple[str, str, str]]:
+    """Yield who opens connections by MPTCP, from which station and to which. A program may connect
+    to any other station where one speaks MPTCP, and be connected to."""
+    for flow in scenario.flow:
+        if isinstance(flow, MptcpFlow):
+            yield f"flow {flow.name}", flow.source, flow.destination
+    programs = {one.station: one.name for one in scenario.program if one.mptcp}
+    for here, there in permutations(programs, 2):
+        yield f"program {programs[here]}", here, there
 
 
 def paths(plan: Plan, source: str, destination: str) -> list[Path]:
