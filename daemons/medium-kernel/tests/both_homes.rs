@@ -30,7 +30,11 @@ const FRAMES: usize = if cfg!(miri) { 40 } else { 3000 };
 /// On average, less than a frame of 1000 octets takes: queues fill, and frames collide.
 const BETWEEN_NS: u32 = 1_500_000;
 const FREQUENCY_MHZ: u32 = 2412;
-const END_NS: u64 = if cfg!(miri) { 300_000_000 } else { 6_000_000_000 };
+const END_NS: u64 = if cfg!(miri) {
+    300_000_000
+} else {
+    6_000_000_000
+};
 
 /// What a host learns, and when. It is the sender's cookie, then the receiver and the signal in
 /// dBm, or whether it was acknowledged and how often it was tried.

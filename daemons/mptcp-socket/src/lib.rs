@@ -39,8 +39,7 @@ pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let protocol = asked(domain, kind, protocol);
     let arguments = [domain, kind, protocol].map(c_long::from);
     // SAFETY: the call takes three numbers, and no memory. It sets errno as socket(2) does.
-    let made =
-        unsafe { libc::syscall(libc::SYS_socket, arguments[0], arguments[1], arguments[2]) };
+    let made = unsafe { libc::syscall(libc::SYS_socket, arguments[0], arguments[1], arguments[2]) };
     // A descriptor, or -1.
     made as c_int
 }

@@ -40,7 +40,7 @@ imported."""
 
 ELF_64 = b"\x7fELF\x02"
 HEADER = struct.Struct("<5s27xQ14xHH")
-"""Of an ELF file: identification, and where its segments are told, how long and how many."""
+"""Of an ELF file: identification, and its table of segments: where, how long a row, how many."""
 SEGMENT = struct.Struct("<I")
 PT_INTERP = 3
 
