@@ -29,8 +29,7 @@ test-rust: setup
 miri: export MIRIFLAGS = -Zmiri-disable-isolation
 miri:
 	@. scripts/rust && cd daemons && cargo +nightly miri test --locked --lib -p hoplab-linux -p hoplab-waiting-select
-	@. scripts/rust && cd daemons && cargo +nightly miri test --locked --test both_homes \
-		-p hoplab-medium-core -p hoplab-medium-kernel --features libm/force-soft-floats
+	@. scripts/rust && cd daemons && cargo +nightly miri test --locked --test pointers -p hoplab-medium-kernel
 
 # What .ci/nightly runs beside that.
 test-nightly: setup-tests

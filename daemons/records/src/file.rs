@@ -9,11 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Miri knows neither flag, and its tests open regular files only.
-const FLAGS: i32 = match cfg!(miri) {
-    true => 0,
-    false => libc::O_NONBLOCK | libc::O_NOCTTY,
-};
+const FLAGS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
 
 /// A regular file for reading. The user who started the daemon gave its path, which may lead there
 /// by a link, as `/proc/self/fd/3` does.
