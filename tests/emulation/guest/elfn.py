@@ -344,8 +344,10 @@ def by_destination(scene: Scene) -> dict[str, Any]:
         time.sleep(0.004)
     elfn.unreachable(FAR)
     time.sleep(0.1)
-    (slow,) = [c for c in elfn.connections() if c.local == idle.near]
-    reasons = [(c.reason, c.probes) for c in elfn.connections()]
+    ours = {flow.near for flow in [*flows, idle]}
+    known = [c for c in elfn.connections() if c.local in ours]
+    (slow,) = [c for c in known if c.local == idle.near]
+    reasons = [(c.reason, c.probes) for c in known]
     scene.wire.cut()
     time.sleep(0.1)
     elfn.unreachable("192.0.2.1", FAR)
