@@ -170,74 +170,79 @@ def _verdict(holds: Sequence[bool]) -> Verdict:
     return "reproduced" if all(holds) else "in part" if any(holds) else "not"
 
 
-def _fifo(main: Mapping[str, Found], sentence: str) -> Claim:
-    holds, shown = [], []
-    for direction, own in main.items():
-        for queue in (LONG, SHORT):
-            if queue not in own:
-                continue
-            ratio = of(own[queue], lambda one: one.cubic / one.bbr)
-            holds.append(ratio.mean >= DOMINATES)
-            shown.append(f"{told(ratio)} ({queue}, {direction})")
-        holds.append(_waits(own, LONG) > _waits(own, FQ_CODEL))
-    return Claim("fifo", sentence, _verdict(holds), "CUBIC over BBR: " + ", ".join(shown))
+Judged = tuple[list[bool], list[str]]
+"""What must hold in a direction, and what shows it."""
+
+
+def _claim(
+    name: str,
+    main: Mapping[str, Found],
+    sentence: str,
+    judge: Callable[[str, Found], Judged],
+    about: str = "",
+    between: str = "; ",
+) -> Claim:
+    judged = [judge(direction, own) for direction, own in main.items()]
+    holds = [one for those, _ in judged for one in those]
+    shown = between.join(one for _, those in judged for one in those)
+    return Claim(name, sentence, _verdict(holds), about + shown)
+
+
+def _fifo(direction: str, own: Found) -> Judged:
+    ratios = {q: of(own[q], lambda one: one.cubic / one.bbr) for q in (LONG, SHORT) if q in own}
+    holds = [ratio.mean >= DOMINATES for ratio in ratios.values()]
+    shown = [f"{told(ratio)} ({queue}, {direction})" for queue, ratio in ratios.items()]
+    return [*holds, _waits(own, LONG) > _waits(own, FQ_CODEL)], shown
 
 
 def _waits(own: Found, queue: str) -> float:
     return of(own[queue], lambda one: one.rtt_ms).mean
 
 
-def _fq_codel(main: Mapping[str, Found], sentence: str) -> Claim:
-    holds, shown = [], []
-    for direction, own in main.items():
-        index = of(own[FQ_CODEL], lambda one: one.fairness)
-        holds += [index.mean >= FAIR, _waits(own, FQ_CODEL) < _waits(own, LONG)]
-        echoes = of(own[FQ_CODEL], lambda one: one.rtt_ms)
-        shown.append(f"Jain's index {told(index)}, echoes {told(echoes)} ms {direction}")
-    return Claim("fq-codel", sentence, _verdict(holds), "; ".join(shown))
+def _fq_codel(direction: str, own: Found) -> Judged:
+    index = of(own[FQ_CODEL], lambda one: one.fairness)
+    echoes = of(own[FQ_CODEL], lambda one: one.rtt_ms)
+    return (
+        [index.mean >= FAIR, _waits(own, FQ_CODEL) < _waits(own, LONG)],
+        [f"Jain's index {told(index)}, echoes {told(echoes)} ms {direction}"],
+    )
 
 
-def _cake(main: Mapping[str, Found], sentence: str) -> Claim:
-    holds, shown = [], []
-    for direction, own in main.items():
-        ahead = {q: of(those, lambda one: abs(one.ahead - 1)).mean for q, those in own.items()}
-        waits = {q: _waits(own, q) for q in own}
-        holds += [
-            min(waits, key=waits.__getitem__) == CAKE,
-            min(ahead, key=ahead.__getitem__) == CAKE,
-        ]
-        shown.append(
+def _cake(direction: str, own: Found) -> Judged:
+    ahead = {q: of(those, lambda one: abs(one.ahead - 1)).mean for q, those in own.items()}
+    waits = {q: _waits(own, q) for q in own}
+    return (
+        [min(waits, key=waits.__getitem__) == CAKE, min(ahead, key=ahead.__getitem__) == CAKE],
+        [
             f"echoes {told(of(own[CAKE], lambda one: one.rtt_ms))} ms, paced over delivered "
             f"{told(of(own[CAKE], lambda one: one.ahead))} {direction}"
-        )
-    return Claim("cake", sentence, _verdict(holds), "; ".join(shown))
+        ],
+    )
 
 
-def _bursts(main: Mapping[str, Found], sentence: str) -> Claim:
-    holds, shown = [], []
-    for direction, own in main.items():
-        cake, codel = (of(own[queue], lambda one: one.bursts) for queue in (CAKE, FQ_CODEL))
-        busy = of(own[CAKE], lambda one: one.busy)
-        holds += [cake.mean > codel.mean, busy.mean < BRIEF]
-        shown.append(
+def _bursts(direction: str, own: Found) -> Judged:
+    cake, codel = (of(own[queue], lambda one: one.bursts) for queue in (CAKE, FQ_CODEL))
+    busy = of(own[CAKE], lambda one: one.busy)
+    return (
+        [cake.mean > codel.mean, busy.mean < BRIEF],
+        [
             f"{told(cake)} bursts/s, with FQ-CoDel {told(codel)}; repeats in "
             f"{100 * busy.mean:.0f} % of samples {direction}"
-        )
-    return Claim("bursts", sentence, _verdict(holds), "; ".join(shown))
+        ],
+    )
 
 
-def _fairness(main: Mapping[str, Found], sentence: str) -> Claim:
-    holds, shown = [], []
-    for direction, own in main.items():
-        index = {q: of(those, lambda one: one.fairness) for q, those in own.items()}
-        fifo = max(index[q].mean for q in (LONG, SHORT) if q in index)
-        holds += [
+def _fairness(direction: str, own: Found) -> Judged:
+    index = {q: of(those, lambda one: one.fairness) for q, those in own.items()}
+    fifo = max(index[q].mean for q in (LONG, SHORT) if q in index)
+    told_all = ", ".join(f"{q} {told(sample)}" for q, sample in index.items())
+    return (
+        [
             min(index[FQ_CODEL].mean, index[CAKE].mean) > fifo,
             index[FQ_CODEL].mean >= index[CAKE].mean,
-        ]
-        told_all = ", ".join(f"{q} {told(sample)}" for q, sample in index.items())
-        shown.append(f"{told_all} {direction}")
-    return Claim("fairness", sentence, _verdict(holds), "Jain's index: " + "; ".join(shown))
+        ],
+        [f"{told_all} {direction}"],
+    )
 
 
 def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
@@ -262,11 +267,17 @@ def analyse(runs: Runs, published: Mapping[str, Any]) -> Findings:
         pictures.append(_depth(depth))
     said = published["insights"]
     claims = [
-        _fifo(main, said["fifo"]),
-        _fq_codel(main, said["fq_codel"]),
-        _cake(main, said["cake"]),
-        _bursts(main, said["bursts"]),
-        _fairness(main, published["understanding"]["fairness"]),
+        _claim("fifo", main, said["fifo"], _fifo, "CUBIC over BBR: ", ", "),
+        _claim("fq-codel", main, said["fq_codel"], _fq_codel),
+        _claim("cake", main, said["cake"], _cake),
+        _claim("bursts", main, said["bursts"], _bursts),
+        _claim(
+            "fairness",
+            main,
+            published["understanding"]["fairness"],
+            _fairness,
+            "Jain's index: ",
+        ),
     ]
     values = {
         f"{queue}_{name}": of(those, read).mean
