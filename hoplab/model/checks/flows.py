@@ -124,7 +124,7 @@ def _split(
                 f"flow.{i}.split.proxies: none of them is between {flow.source} and "
                 f"{flow.destination}; there are: {between}"
             )
-    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
+    if scenario.stands_by(flow):
         raise ScenarioError(
             f"flow.{i}.elfn: the flow is split, and its proxies answer for a route that fails; "
             "set elfn = false or split = false"
@@ -140,7 +140,7 @@ def _by_tables(scenario: Resolved, flow: AnyFlow, i: int) -> None:
             "routing.protocol dsr, or set split = false"
         )
     tells = "elfn" in ROUTERS[scenario.routing.protocol].model_fields
-    if not tells and (flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn)):
+    if not tells and scenario.stands_by(flow):
         raise ScenarioError(
             f"flow.{i}.elfn: no message of {name} tells a source that its route failed; use "
             "routing.protocol dsr or aodv, or set elfn = false"

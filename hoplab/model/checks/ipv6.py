@@ -57,7 +57,7 @@ def _flow(scenario: Resolved, flow: Flow, i: int) -> None:
         )
     if flow.protocol != "tcp":
         return
-    if flow.elfn or (flow.elfn is None and scenario.tcp_of(flow.source).elfn):
+    if scenario.stands_by(flow):
         raise ScenarioError(
             f"flow.{i}.ip: 6, but ELFN's notices are of IPv4; set elfn = false, or use ip = 4"
         )

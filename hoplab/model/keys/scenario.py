@@ -195,6 +195,10 @@ class Scenario(Seeded):
         own = (one.tcp for one in self.station if one.name == station)
         return next(own, None) or self.tcp
 
+    def stands_by(self, flow: Flow) -> bool:
+        """Whether a flow of TCP stands by when its route fails, by its own word or `[tcp]`'s."""
+        return bool(flow.elfn or (flow.elfn is None and self.tcp_of(flow.source).elfn))
+
     @property
     def is_found(self) -> bool:
         """Whether the network was there before the run: nobody builds it, nobody ends it."""
