@@ -13,8 +13,8 @@
 //! way through the network. Here, once the kernel has said so, the next read after one that took
 //! all there was reports it without asking. What came in between is what the next select is for.
 //!
-//! No other crate but `linux` has `unsafe` code. To stand before four functions of the C library,
-//! this one has to have their types, raw pointers and all.
+//! To stand before four functions of the C library, this crate has to have their types, raw pointers
+//! and all.
 //!
 //! It is loaded into whatever C library the host has, and so it does without Rust's own library,
 //! which would need a newer one.
