@@ -35,6 +35,7 @@ PARTS = {
     "wifi/minstrel": "minstrel:items",
     "wifi/airtime": "airtime:items",
     "wifi/he": "high_efficiency:items",
+    "wifi/ofdma": "ofdma:items",
     "wifi/widths": "widths:items",
     "wifi/power-save": "power_save:items",
     "wifi/roaming": "roaming:items",

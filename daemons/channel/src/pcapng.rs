@@ -25,6 +25,8 @@ pub struct Captured {
     pub signal_dbm: Option<Dbm>,
     /// The A-MPDU that it was in, by number, and whether it was the last of it.
     pub ampdu: Option<(u32, bool)>,
+    /// A radio made it as an answer.
+    pub answers: bool,
     pub octets: Octets,
 }
 
@@ -194,7 +196,7 @@ impl Capture {
                 _ => None,
             },
             he: match captured.rate.modulation() {
-                Modulation::He(scheme) => Some(he(scheme)),
+                Modulation::He(scheme) => Some(he(scheme, captured.answers)),
                 _ => None,
             },
             ampdu: captured
@@ -230,15 +232,21 @@ fn vht(scheme: Scheme) -> radiotap::Vht {
     }
 }
 
-fn he(scheme: Scheme) -> radiotap::He {
+fn he(scheme: Scheme, answers: bool) -> radiotap::He {
     radiotap::He {
+        format: match (scheme.unit, answers) {
+            (None, _) => 0,
+            (Some(_), false) => 2,
+            (Some(_), true) => 3,
+        },
         mcs: scheme.mcs,
         streams: scheme.streams,
-        bandwidth: match scheme.width {
-            Width::Mhz20 => 0,
-            Width::Mhz40 => 1,
-            Width::Mhz80 => 2,
-            Width::Mhz160 | Width::Mhz320 => 3,
+        bandwidth: match (scheme.unit, scheme.width) {
+            (Some(unit), _) => 4 + unit as u8,
+            (None, Width::Mhz20) => 0,
+            (None, Width::Mhz40) => 1,
+            (None, Width::Mhz80) => 2,
+            (None, Width::Mhz160 | Width::Mhz320) => 3,
         },
         guard: match scheme.guard {
             Guard::Ns400 | Guard::Ns800 => 0,
@@ -292,6 +300,7 @@ mod tests {
             rate: Rate::DSSS_1,
             signal_dbm: None,
             ampdu: None,
+            answers: false,
             octets: Octets::Host {
                 begin: on_air(&frame, retry, 44),
                 frame: frame.clone(),

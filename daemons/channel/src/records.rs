@@ -282,6 +282,7 @@ impl Recorder {
                 rate: aired.rate,
                 signal_dbm: aired.signal_dbm,
                 ampdu: aired.place.map(|place| capture.ampdu(aired.from, place)),
+                answers: held.is_none(),
                 octets,
             };
             let result = capture.add(captured.at_ns, captured);

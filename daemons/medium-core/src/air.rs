@@ -10,7 +10,7 @@ use hoplab_base::{Duration, Instant};
 
 use crate::parts::Ppdu;
 use crate::space::Neighbour;
-use crate::{Dbm, Fate, RadioId, To};
+use crate::{Dbm, Fate, RadioId};
 
 /// A signal that has ended at a radio.
 #[derive(Clone, Debug)]
@@ -125,20 +125,6 @@ impl Transmission {
     /// Whether it is over everywhere.
     pub fn is_over(&self) -> bool {
         self.sent && self.reached.is_over()
-    }
-
-    /// Whether it is for this radio alone.
-    pub fn is_to(&self, radio: RadioId) -> bool {
-        self.ppdu.to == To::Radio(radio)
-    }
-
-    /// Whether it is for this radio.
-    pub fn is_for(&self, radio: RadioId) -> bool {
-        match self.ppdu.to {
-            To::Everyone => true,
-            To::Radio(to) => to == radio,
-            To::Nobody => false,
-        }
     }
 }
 

@@ -10,8 +10,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | `ids`, `dbm`, `rate`, `phy`, `timing` | names, levels, and how long things take |
-//! | `frame`, `counters`, `nic`, `energy`, `edca`, `params` | what goes in and what comes out |
+//! | `ids`, `dbm`, `rate`, `units`, `phy`, `timing` | names, levels, and how long things take |
+//! | `frame`, `counters`, `nic`, `energy`, `edca`, `ofdma`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
 //! | `parts` | the parts of a radio: access, exchange, transceiver, host, power |
@@ -39,6 +39,7 @@ mod ldpc;
 mod loss;
 mod medium;
 mod nic;
+mod ofdma;
 mod params;
 mod parts;
 mod phy;
@@ -48,6 +49,7 @@ mod rules;
 mod space;
 mod step;
 mod timing;
+mod units;
 
 pub use counters::{
     AirKind, Audit, Bin, Counters, Fate, Histogram, LinkCounters, LinkView, Outcome, Signals,
@@ -66,6 +68,7 @@ pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};
 pub use medium::Medium;
 pub use nic::{Cost, Nic};
+pub use ofdma::{Acknowledgement, Ofdma, Scheduler};
 pub use params::{Block, ErrorTable, Leak, Leakage, Params, Reception, Rules};
 pub use parts::BlockAck;
 pub use phy::{Phy, Standard};
@@ -74,3 +77,4 @@ pub use space::{
     Antenna, Course, Fading, Floor, Interferer, Model, Position, Propagation, Share, Station, Wall,
     Waypoint,
 };
+pub use units::Unit;

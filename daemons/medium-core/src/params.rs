@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Floor, Interferer, Model, Propagation, Wall};
-use crate::{Dbm, Edca, Energy, Mhz, Nic, Phy, Rate, Standard, Width};
+use crate::{Dbm, Edca, Energy, Mhz, Nic, Ofdma, Phy, Rate, Standard, Width};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,6 +152,9 @@ pub struct Params {
     pub energy: Energy,
     /// Access by categories; none for DCF.
     pub edca: Option<Edca>,
+    /// Frames of EDCA's A-MPDUs to several receivers go together, where their rate is HE's.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub ofdma: Option<Ofdma>,
     /// Pre-standard WaveLAN: no acknowledgement, no retry.
     pub no_ack: bool,
     /// Hand unicast frames also to other radios that decoded them.
@@ -233,6 +236,7 @@ impl Default for Params {
             nic: Nic::default(),
             energy: Energy::default(),
             edca: None,
+            ofdma: None,
             no_ack: false,
             overhear: false,
             trace: false,

@@ -4,7 +4,7 @@
 use hoplab_base::Duration;
 
 use crate::rate::Scheme;
-use crate::{ldpc, Guard, Modulation, Rate};
+use crate::{ldpc, Guard, Modulation, Rate, Width};
 
 /// Which PHY's preambles and rates apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,14 @@ pub struct Phy {
     pub cw_max: u32,
 }
 
+/// Times of a PPDU that several users share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub preamble: Duration,
+    /// The preamble included.
+    pub lasts: Duration,
+}
+
 /// Of the long PPDU: SYNC and SFD, then the header (16.2.2.2).
 const LONG_PLCP_BITS: u64 = 144 + 48;
 /// Of the short PPDU: 72 bits of SYNC and SFD at 1 Mbit/s, then 48 of the header at 2 (16.2.2.3).
@@ -67,6 +75,15 @@ const VHT_PREAMBLE: Duration = Duration::from_micros(16);
 /// Of an HE frame to one user: RL-SIG, HE-SIG-A and HE-STF (802.11ax-2021 27.3.4, table 27-12).
 /// HE-LTF follow.
 const HE_PREAMBLE: Duration = Duration::from_micros(16);
+/// Of an HE frame that a trigger has asked for: RL-SIG, HE-SIG-A and an HE-STF of 8 us (table 27-12).
+const HE_TRIGGERED_PREAMBLE: Duration = Duration::from_micros(20);
+/// HE-SIG-B of an HE frame to several users (802.11ax-2021 27.3.11.8): an allocation of each 20 or 40
+/// MHz, then CRC and tail. Further fields describe two users, or the last one alone.
+const SIG_B_ALLOCATION_BITS: u32 = 8;
+const SIG_B_END_BITS: u32 = 4 + 6;
+const SIG_B_USER_BITS: u32 = 21;
+/// Data bits of its symbols, by the MCS of HE-SIG-B (table 27-106, 52 tones).
+const SIG_B_SYMBOL_BITS: [u32; 6] = [26, 52, 78, 104, 156, 208];
 /// Of an EHT frame to one user: RL-SIG, U-SIG, EHT-SIG of 52 bits in two symbols at MCS 0, and EHT-STF
 /// (802.11be-2024 36.3.4, 36.3.12.8). EHT-LTF follow.
 const EHT_PREAMBLE: Duration = Duration::from_micros(24);
@@ -141,11 +158,38 @@ impl Phy {
             Modulation::He(_) => HE_PREAMBLE,
             Modulation::Eht(_) => EHT_PREAMBLE,
         };
-        let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
-            3 => 4,
-            streams => u64::from(streams),
-        };
-        OFDM_PREAMBLE + beyond_ofdm + long_training(rate) * trainings
+        OFDM_PREAMBLE + beyond_ofdm + long_trainings(rate)
+    }
+
+    /// Time of the preamble of an HE frame to users with these rates, each on a resource unit
+    /// (802.11ax-2021 27.3.4). All of them train as the one with most streams, and HE-SIG-B goes at
+    /// the lowest MCS of all.
+    pub fn shared_preamble(&self, rates: &[Rate]) -> Duration {
+        let schemes = || rates.iter().filter_map(|rate| rate.scheme());
+        let mcs = schemes().map(|scheme| scheme.mcs).min().unwrap_or(0);
+        let width = schemes().map(|scheme| scheme.width).max();
+        let trainings = rates.iter().map(|rate| long_trainings(*rate)).max();
+        let sig_b = sig_b_symbols(rates.len() as u32, width.unwrap_or(Width::Mhz20), mcs);
+        OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * sig_b + trainings.unwrap_or_default()
+    }
+
+    /// Time of the preamble of an HE frame that a trigger has asked for, at `rate`.
+    pub fn triggered_preamble(&self, rate: Rate) -> Duration {
+        OFDM_PREAMBLE + HE_TRIGGERED_PREAMBLE + long_trainings(rate)
+    }
+
+    /// Time on the air of an HE frame with this preamble, in which each user has a PSDU of so many
+    /// octets. All are padded to the longest (27.3.12.5.4).
+    pub fn shared_duration(
+        &self,
+        preamble: Duration,
+        users: impl Iterator<Item = (usize, Rate)> + Clone,
+    ) -> Duration {
+        let users = users.filter_map(|(bytes, rate)| Some((bytes, rate.scheme()?)));
+        let bits = |(bytes, scheme)| (8 * bytes as u64 + SERVICE_BITS, scheme);
+        let lasts = |(_, scheme): (usize, Scheme)| scheme.he_symbol_lasts();
+        let symbol = users.clone().map(lasts).max().unwrap_or_default();
+        preamble + symbol * ldpc::symbols(users.map(bits)) + self.extension()
     }
 
     /// Whether a frame at `rate` is a short PPDU. At 1 Mbit/s none is (16.2.2.3).
@@ -186,13 +230,9 @@ impl Phy {
 
     /// Time on the air of a PSDU of `bytes`, delimiters and padding of an A-MPDU included.
     pub fn psdu_duration(&self, bytes: usize, rate: Rate) -> Duration {
-        let (bytes, a_symbol) = (bytes as u64, u64::from(rate.bits()));
         let preamble = self.preamble(rate);
-        let extension = if self.standard.extends() {
-            SIGNAL_EXTENSION
-        } else {
-            Duration::ZERO
-        };
+        let user = (bytes, rate);
+        let (bytes, a_symbol) = (bytes as u64, u64::from(rate.bits()));
         let (bits, short) = match rate.modulation() {
             Modulation::Dsss => {
                 // The PLCP header gives the length in whole microseconds (16.3.4).
@@ -207,10 +247,9 @@ impl Phy {
                 let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
                 (8 * bytes + SERVICE_BITS + tails, is_short_guard(scheme))
             }
-            Modulation::He(scheme) | Modulation::Eht(scheme) => {
-                // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
-                let symbols = ldpc::symbols(8 * bytes + SERVICE_BITS, scheme);
-                return preamble + scheme.he_symbol_lasts() * symbols + extension;
+            // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
+            Modulation::He(_) | Modulation::Eht(_) => {
+                return self.shared_duration(preamble, core::iter::once(user));
             }
         };
         // Padded to whole symbols (17.4.3). All short symbols together end with one of 4 us
@@ -223,12 +262,48 @@ impl Phy {
         } else {
             symbols
         };
-        preamble + OFDM_SYMBOL * symbols + extension
+        preamble + OFDM_SYMBOL * symbols + self.extension()
+    }
+
+    fn extension(&self) -> Duration {
+        match self.standard.extends() {
+            true => SIGNAL_EXTENSION,
+            false => Duration::ZERO,
+        }
     }
 }
 
 fn is_short_guard(scheme: Scheme) -> bool {
     scheme.guard == Guard::Ns400
+}
+
+/// Symbols of HE-SIG-B. Each 20 MHz has it, beyond the first in one of two contents by turns, which
+/// share the users (802.11ax-2021 27.3.11.8).
+fn sig_b_symbols(users: u32, width: Width, mcs: u8) -> u64 {
+    let (contents, allocations) = match width.mhz() {
+        20 => (1, 1),
+        mhz => (2, u32::from(mhz) / 40),
+    };
+    // From 80 MHz on a bit tells of the unit in the middle.
+    let middle = u32::from(allocations > 1);
+    let users = users.div_ceil(contents);
+    let blocks = users.div_ceil(2);
+    let bits = SIG_B_ALLOCATION_BITS * allocations
+        + middle
+        + SIG_B_END_BITS
+        + SIG_B_USER_BITS * users
+        + SIG_B_END_BITS * blocks;
+    let mcs = usize::from(mcs).min(SIG_B_SYMBOL_BITS.len() - 1);
+    u64::from(bits.div_ceil(SIG_B_SYMBOL_BITS[mcs]))
+}
+
+/// All long training fields: one for a stream, but four for three.
+fn long_trainings(rate: Rate) -> Duration {
+    let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
+        3 => 4,
+        streams => u64::from(streams),
+    };
+    long_training(rate) * trainings
 }
 
 /// A long training field, guard interval included.
@@ -292,6 +367,56 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// By hand from 27.3.11.8: users a content channel, bits, and symbols of 26 to 208 bits.
+    #[test]
+    fn sig_b_is_as_long_as_its_users_fields() {
+        use Width::Mhz160;
+        for (users, width, mcs, symbols) in [
+            // 8 + 10 + 52 = 70.
+            (2, Mhz20, 0, 3),
+            (2, Mhz20, 5, 1),
+            (2, Mhz20, 11, 1),
+            // 8 + 10 + 4 x 52 + 31 = 257.
+            (9, Mhz20, 0, 10),
+            (9, Mhz20, 5, 2),
+            // One user in each: 8 + 10 + 31 = 49.
+            (2, Mhz40, 0, 2),
+            // Eight in each: 2 x 8 + 1 + 10 + 4 x 52 = 235.
+            (16, Mhz80, 0, 10),
+            (16, Mhz80, 5, 2),
+            // 19 in one: 2 x 8 + 1 + 10 + 9 x 52 + 31 = 526.
+            (37, Mhz80, 5, 3),
+            // 4 x 8 + 1 + 10 + 52 = 95.
+            (4, Mhz160, 0, 4),
+        ] {
+            assert_eq!(
+                sig_b_symbols(users, width, mcs),
+                symbols,
+                "{users} {width:?} {mcs}"
+            );
+        }
+    }
+
+    /// Two users at MCS 5 on 106 tones, 408 data bits a symbol: 36 us and a symbol of HE-SIG-B before
+    /// one HE-LTF of 7.2 us, then symbols of 13.6 us.
+    #[test]
+    fn users_beside_each_other_last_as_the_longest() {
+        let phy = Phy {
+            standard: Standard::He {
+                signal_extension: false,
+            },
+            ..crate::Params::default().phy
+        };
+        let whole = Rate::he(5, 1, Mhz20, Guard::Ns800).expect("an HE rate");
+        let rate = whole.within(crate::Unit::Tones106).expect("a unit");
+        let preamble = phy.shared_preamble(&[rate, rate]);
+        assert_eq!(preamble.as_nanos(), 36_000 + 4000 + 7200);
+        // 12,016 bits are 30 symbols, the last one filled to three parts.
+        let lasts = phy.shared_duration(preamble, [(1500, rate), (40, rate)].into_iter());
+        assert_eq!((lasts - preamble).as_nanos(), 30 * 13_600);
+        assert_eq!(phy.triggered_preamble(rate).as_nanos(), 40_000 + 7200);
     }
 
     /// 1538 bytes: 12304 bits, 16 of service, 6 of tail for each encoder, over N_DBPS.

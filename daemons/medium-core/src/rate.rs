@@ -5,6 +5,8 @@ use core::fmt;
 
 use hoplab_base::Duration;
 
+use crate::Unit;
+
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
@@ -115,6 +117,8 @@ pub struct Scheme {
     pub streams: u8,
     pub width: Width,
     pub guard: Guard,
+    /// The part of the channel that is one user's of several; none of a user with all of it.
+    pub unit: Option<Unit>,
 }
 
 /// Rate of a code, convolutional or LDPC.
@@ -184,8 +188,18 @@ impl Scheme {
     /// Data bits a symbol of HE and EHT, where one of them has the rate.
     fn he_bits(self) -> Option<u32> {
         let is_one = (1..=MOST_STREAMS).contains(&self.streams) && self.guard != Guard::Ns400;
-        let coded = self.coded(self.width.he_data_tones()).filter(|_| is_one)?;
+        let coded = self.coded(self.he_data_tones()).filter(|_| is_one)?;
         Some(self.uncoded(coded))
+    }
+
+    fn he_data_tones(self) -> u32 {
+        let of_channel = || self.width.he_data_tones();
+        self.unit.map_or_else(of_channel, Unit::data_tones)
+    }
+
+    fn he_short_tones(self) -> u32 {
+        let of_channel = || self.width.he_short_tones();
+        self.unit.map_or_else(of_channel, Unit::short_tones)
     }
 
     /// How long a symbol of HE lasts, guard interval included.
@@ -208,10 +222,7 @@ impl Scheme {
     /// Coded and data bits of a whole HE symbol, and of a part of its last symbol.
     pub(crate) fn he_symbol(self) -> HeSymbol {
         let coded = |tones| self.coded(tones).unwrap_or_default();
-        let (coded, coded_short) = (
-            coded(self.width.he_data_tones()),
-            coded(self.width.he_short_tones()),
-        );
+        let (coded, coded_short) = (coded(self.he_data_tones()), coded(self.he_short_tones()));
         HeSymbol {
             coded,
             data: self.uncoded(coded),
@@ -346,6 +357,7 @@ impl Rate {
             streams: index / HT_SCHEMES + 1,
             width,
             guard: guard(short_guard),
+            unit: None,
         };
         let is_one = scheme.streams <= MOST_HT_STREAMS && width <= Width::Mhz40;
         let bits = scheme.bits().filter(|_| is_one)?;
@@ -362,6 +374,7 @@ impl Rate {
             streams,
             width,
             guard: guard(short_guard),
+            unit: None,
         };
         let is_one = (1..=MOST_STREAMS).contains(&streams);
         let bits = is_one.then(|| scheme.bits()).flatten()?;
@@ -378,6 +391,7 @@ impl Rate {
             streams,
             width,
             guard,
+            unit: None,
         };
         let is_one = mcs < HE_SCHEMES && width <= Width::Mhz160;
         let bits = scheme.he_bits().filter(|_| is_one)?;
@@ -394,6 +408,7 @@ impl Rate {
             streams,
             width,
             guard,
+            unit: None,
         };
         Some(Self {
             bits: scheme.he_bits()?,
@@ -474,6 +489,27 @@ impl Rate {
             _ => Self::vht(mcs, streams, width, short_guard),
         };
         (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
+    }
+
+    /// The same MCS and streams of HE on one resource unit of the channel.
+    pub fn within(self, unit: Unit) -> Option<Self> {
+        let Modulation::He(scheme) = self.modulation else {
+            return None;
+        };
+        let scheme = Scheme {
+            unit: Some(unit),
+            ..scheme
+        };
+        Some(Self {
+            bits: scheme.he_bits()?,
+            modulation: Modulation::He(scheme),
+        })
+    }
+
+    /// How much of its channel the signal of one user of several takes, if he sends it.
+    pub(crate) fn share(self) -> f64 {
+        let of_unit = |scheme: Scheme| Some(scheme.unit?.share_of(scheme.width));
+        self.scheme().and_then(of_unit).unwrap_or(1.0)
     }
 
     /// The non-HT reference rate of an HT, VHT, HE or EHT rate (table 10-10). It has the same modulation
@@ -608,6 +644,33 @@ mod tests {
         ] {
             assert_eq!(Rate::he(mcs, streams, Mhz20, guard), None);
         }
+    }
+
+    /// Speeds of 802.11ax's tables 27-79, 27-83, 27-87 and on, with guard intervals of 0.8 and 3.2 us.
+    #[test]
+    fn units_of_he_are_as_fast_as_the_tables_say() {
+        use Unit::{Tones106, Tones242, Tones26, Tones484, Tones52};
+        for (mcs, unit, speeds) in [
+            (0, Tones26, [0.9, 0.8]),
+            (11, Tones26, [14.7, 12.5]),
+            (0, Tones52, [1.8, 1.5]),
+            (11, Tones52, [29.4, 25.0]),
+            (0, Tones106, [3.8, 3.2]),
+            (11, Tones106, [62.5, 53.1]),
+            (11, Tones242, [143.4, 121.9]),
+            (11, Tones484, [286.8, 243.8]),
+        ] {
+            for (guard, mbps) in [Guard::Ns800, Guard::Ns3200].into_iter().zip(speeds) {
+                let whole = Rate::he(mcs, 1, Width::Mhz80, guard).expect("an HE rate");
+                let rate = whole.within(unit).expect("a unit of HE");
+                assert!(
+                    (rate.mbps() - mbps).abs() < 0.051,
+                    "{rate} of {mcs} {unit:?}"
+                );
+                assert_eq!(rate.reference(), whole.reference());
+            }
+        }
+        assert_eq!(Rate::OFDM_6.within(Unit::Tones26), None);
     }
 
     /// Speeds of 802.11be's tables in 36.5, with guard intervals of 0.8, 1.6 and 3.2 us.

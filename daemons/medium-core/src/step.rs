@@ -15,6 +15,10 @@ pub enum Step {
     Ack,
     /// Frames of a host, in an A-MPDU.
     Aggregate,
+    /// The same, beside those of other receivers. Its receiver is asked for a BlockAck later.
+    Shared,
+    /// Asks several receivers at once for BlockAcks of those (802.11ax-2021 9.3.1.22.4: MU-BAR).
+    Trigger,
     /// A request for a BlockAck of earlier frames (9.3.1.7).
     BlockAckRequest,
     BlockAck,
@@ -27,8 +31,8 @@ impl Step {
             Self::Rts => Some(Self::Cts),
             Self::Cts => Some(Self::Data),
             Self::Data => acknowledged.then_some(Self::Ack),
-            Self::Aggregate | Self::BlockAckRequest => Some(Self::BlockAck),
-            Self::Ack | Self::BlockAck => None,
+            Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Self::BlockAck),
+            Self::Shared | Self::Ack | Self::BlockAck => None,
         }
     }
 
@@ -37,14 +41,14 @@ impl Step {
         match self {
             Self::Rts => Some(Answer::Cts),
             Self::Data => acknowledged.then_some(Answer::Ack),
-            Self::Aggregate | Self::BlockAckRequest => Some(Answer::BlockAck),
-            Self::Cts | Self::Ack | Self::BlockAck => None,
+            Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Answer::BlockAck),
+            Self::Shared | Self::Cts | Self::Ack | Self::BlockAck => None,
         }
     }
 
     /// Whether it carries frames of a host.
     pub fn is_data(self) -> bool {
-        matches!(self, Self::Data | Self::Aggregate)
+        matches!(self, Self::Data | Self::Aggregate | Self::Shared)
     }
 
     /// Whether the exchange is over when it ends: hosts learn of it.
@@ -58,7 +62,12 @@ impl Step {
             Self::Cts => Some(Answer::Cts),
             Self::Ack => Some(Answer::Ack),
             Self::BlockAck => Some(Answer::BlockAck),
-            Self::Rts | Self::Data | Self::Aggregate | Self::BlockAckRequest => None,
+            Self::Rts
+            | Self::Data
+            | Self::Aggregate
+            | Self::Shared
+            | Self::Trigger
+            | Self::BlockAckRequest => None,
         }
     }
 
@@ -70,8 +79,8 @@ impl Step {
             Self::Cts => AirKind::Cts,
             Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
-            Self::Data | Self::Aggregate => AirKind::Data,
-            Self::BlockAckRequest => AirKind::BlockAckRequest,
+            Self::Data | Self::Aggregate | Self::Shared => AirKind::Data,
+            Self::Trigger | Self::BlockAckRequest => AirKind::BlockAckRequest,
             Self::BlockAck => AirKind::BlockAck,
         }
     }
@@ -89,6 +98,8 @@ mod tests {
                 Step::Rts,
                 Step::Data,
                 Step::Aggregate,
+                Step::Shared,
+                Step::Trigger,
                 Step::BlockAckRequest,
             ] {
                 let next = step.next(acknowledged);

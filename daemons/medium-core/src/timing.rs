@@ -2,9 +2,12 @@
 //! The times of a frame exchange (IEEE 802.11-2020 10.3), in one place. Sending and looking ahead
 //! both read them here.
 
+use alloc::vec::Vec;
+
 use hoplab_base::Duration;
 
-use crate::{Phy, Rate};
+use crate::phy::{Shape, DELIMITER_BYTES};
+use crate::{Acknowledgement, Guard, Phy, Rate};
 
 /// OFDM's mandatory rates (17.2.2), the fastest first: all stations receive answers at them.
 const MANDATORY: [Rate; 3] = [Rate::OFDM_24, Rate::OFDM_12, Rate::OFDM_6];
@@ -16,6 +19,11 @@ pub const RTS_BYTES: usize = 20;
 pub const BLOCK_ACK_REQUEST_BYTES: usize = 24;
 /// Of a compressed BlockAck (9.3.1.8.2) but its bitmap.
 const BLOCK_ACK_BYTES: usize = 24;
+
+/// Of a trigger frame that asks several users for a BlockAck of one TID: without users, and for each
+/// (802.11ax-2021 9.3.1.22).
+const MU_BAR_BYTES: usize = 28;
+const MU_BAR_USER_BYTES: usize = 5 + 4;
 
 /// The answer that a sender waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +105,75 @@ impl Timing {
                 .phy
                 .duration(self.answer_bytes(answer), self.control_rate(rate)),
         }
+    }
+
+    /// Octets of a trigger frame that asks so many users for a BlockAck.
+    pub fn mu_bar_bytes(&self, users: usize) -> usize {
+        MU_BAR_BYTES + MU_BAR_USER_BYTES * users
+    }
+
+    /// The rate of a BlockAck that a trigger asks for, after data at `rate` on a resource unit: the
+    /// fastest MCS that corresponds to a mandatory rate and is no faster than them.
+    pub fn triggered_rate(&self, rate: Rate) -> Option<Rate> {
+        let scheme = rate.scheme()?;
+        let mcs = match self.control_rate(rate) {
+            Rate::OFDM_24 => 3,
+            Rate::OFDM_12 => 1,
+            _ => 0,
+        };
+        // After a trigger there is no shorter guard interval (table 9-29h).
+        let guard = scheme.guard.max(Guard::Ns1600);
+        Rate::he(mcs, 1, scheme.width, guard)?.within(scheme.unit?)
+    }
+
+    /// Of the BlockAcks at these rates that a trigger asks for.
+    pub fn triggered_block_acks(&self, rates: &[Rate]) -> Shape {
+        let bytes = self.block_ack_bytes + DELIMITER_BYTES;
+        let trained = rates.iter().map(|rate| self.phy.triggered_preamble(*rate));
+        let preamble = trained.max().unwrap_or_default();
+        let users = rates.iter().map(|rate| (bytes, *rate));
+        Shape {
+            preamble,
+            lasts: self.phy.shared_duration(preamble, users),
+        }
+    }
+
+    /// Time on the air of such a trigger frame, before BlockAcks of data at these rates. All of its
+    /// receivers have to hear it, so it goes at the control rate of the slowest.
+    pub fn mu_bar(&self, rates: &[Rate]) -> (Rate, Duration) {
+        let control = rates.iter().map(|rate| self.control_rate(*rate)).min();
+        let rate = control.unwrap_or(self.phy.basic_rate);
+        let bytes = self.mu_bar_bytes(rates.len());
+        (rate, self.phy.duration(bytes, rate))
+    }
+
+    /// Time from a BlockAckReq to the end of its BlockAck, after data at `rate`.
+    pub fn asked(&self, rate: Rate) -> Duration {
+        let control = self.control_rate(rate);
+        self.phy.duration(BLOCK_ACK_REQUEST_BYTES, control) + self.answered(Answer::BlockAck, rate)
+    }
+
+    /// From the end of data to several receivers at these rates to the end of the last
+    /// acknowledgement.
+    pub fn answered_together(&self, by: Acknowledgement, rates: &[Rate]) -> Duration {
+        match (by, rates.split_first()) {
+            (Acknowledgement::MuBar, _) => {
+                let answers = self.triggered_block_acks(&self.triggered_rates(rates));
+                self.sifs + self.mu_bar(rates).1 + self.sifs + answers.lasts
+            }
+            (Acknowledgement::Sequential, Some((first, others))) => {
+                let others = others.iter().map(|rate| self.sifs + self.asked(*rate));
+                let first = self.answered(Answer::BlockAck, *first);
+                others.fold(first, |sum, one| sum + one)
+            }
+            (Acknowledgement::Sequential, None) => Duration::ZERO,
+        }
+    }
+
+    /// Of all BlockAcks of a trigger, after data at these rates.
+    pub fn triggered_rates(&self, rates: &[Rate]) -> Vec<Rate> {
+        let rates = rates.iter().filter_map(|rate| self.triggered_rate(*rate));
+        rates.collect()
     }
 
     /// Time on the air of an RTS before data at `rate`.

@@ -4,9 +4,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
-use common::{after, at, at_5_ghz, category, SECOND};
+use common::{after, at, at_5_ghz, category, keep_waiting, SECOND};
 use hoplab_medium_core::{
     Aggregation, AirKind, Attempts, Class, Duration, Edca, Frame, Guard, LossModel, LossRule,
     Medium, Modulation, Output, Params, RadioId, Rate, Standard, Stream, To, Width,
@@ -49,65 +47,6 @@ fn params(txop_us: u64, rts: bool, window: Option<usize>) -> Params {
         capture_db: 1000.0,
         ..Params::default()
     }
-}
-
-/// Keep `depth` frames of each (sender, receiver, TID) waiting; frames delivered of each.
-fn saturate(
-    medium: &mut Medium,
-    flows: &[(usize, usize, u8)],
-    (payload, rate): (usize, Rate),
-    seconds: u64,
-) -> Vec<u64> {
-    const DEPTH: usize = 800;
-    let mut id = 0;
-    let mut of = BTreeMap::new();
-    let mut delivered = vec![0; flows.len()];
-    let mut last = vec![0; flows.len()];
-    let mut send = |medium: &mut Medium, of: &mut BTreeMap<u64, usize>, flow: usize| {
-        let (from, to, tid) = flows[flow];
-        id += 1;
-        of.insert(id, flow);
-        let frame = Frame {
-            id,
-            to: To::Radio(RadioId::new(to)),
-            bytes: payload + OVERHEAD,
-            rates: vec![Attempts {
-                rate,
-                tries: 7,
-                rts: false,
-            }],
-            class: Class::Data,
-            routing: false,
-            tid: Some(tid),
-            numbered: None,
-        };
-        medium.enqueue(RadioId::new(from), frame);
-    };
-    for flow in 0..flows.len() {
-        for _ in 0..DEPTH {
-            send(medium, &mut of, flow);
-        }
-    }
-    let end = after(seconds * SECOND);
-    while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
-        medium.advance(next);
-        while let Some(output) = medium.poll_output() {
-            match output {
-                Output::Deliver { frame, .. } => {
-                    let flow = of[&frame];
-                    delivered[flow] += 1;
-                    assert!(frame > last[flow], "frames come in their order");
-                    last[flow] = frame;
-                }
-                Output::Status { frame, .. } => {
-                    let flow = of[&frame];
-                    send(medium, &mut of, flow);
-                }
-                _ => {}
-            }
-        }
-    }
-    delivered
 }
 
 /// How an A-MPDU of one sender without errors is timed (IEEE 802.11-2020 10.12, 21.4.3).
@@ -283,8 +222,8 @@ fn one_sender_of_aggregates_reaches_the_formula() {
                     let stations = vec![at("a", 0.0), at("b", 10.0)];
                     let mut medium =
                         Medium::new(params(txop_us, rts, Some(formula.window)), stations, vec![]);
-                    let load = (payload, formula.rate);
-                    let done = saturate(&mut medium, &[(0, 1, 0)], load, 4)[0];
+                    let load = (payload + OVERHEAD, formula.rate);
+                    let done = keep_waiting(&mut medium, &[(0, 1, 0)], load, 4)[0];
                     let measured = (done as usize * payload) as f64 * 8.0 / 4e6;
                     let (expected, frames) = formula.throughput(payload, txop_us as f64, rts);
                     let off = measured / expected - 1.0;
@@ -306,7 +245,8 @@ fn one_sender_without_aggregation_waits_aifs() {
         for payload in [100, 1472] {
             let stations = vec![at("a", 0.0), at("b", 10.0)];
             let mut medium = Medium::new(params(0, false, None), stations, vec![]);
-            let done = saturate(&mut medium, &[(0, 1, 0)], (payload, formula.rate), 4)[0];
+            let load = (payload + OVERHEAD, formula.rate);
+            let done = keep_waiting(&mut medium, &[(0, 1, 0)], load, 4)[0];
             let measured = (done as usize * payload) as f64 * 8.0 / 4e6;
             let (expected, _) = formula.with_frames(payload, 0.0, false, 1);
             let off = measured / expected - 1.0;
@@ -365,7 +305,8 @@ fn errors_shrink_aggregates_as_the_window_alone_has_it() {
             };
             let stations = vec![at("a", 0.0), at("b", 10.0)];
             let mut medium = Medium::new(params, stations, vec![rule.clone()]);
-            let done = saturate(&mut medium, &[(0, 1, 0)], (1472, formula.rate), 4)[0];
+            let load = (1472 + OVERHEAD, formula.rate);
+            let done = keep_waiting(&mut medium, &[(0, 1, 0)], load, 4)[0];
             found += (done as usize * 1472) as f64 * 8.0 / 4e6 / 4.0;
         }
         let expected = window_alone(loss, &formula, 1472);

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    Aggregation, AirKind, Attempts, CategoryParams, Class, Cost, Dbm, Duration, Edca, Energy,
-    Fading, Fate, Frame, FrameId, Instant, LossModel, LossRule, Medium, Nic, Output, Params,
-    Position, RadioId, Rate, Reception, Rules, Standard, Station, Stream, To, Waypoint, Width,
+    Acknowledgement, Aggregation, AirKind, Aired, Attempts, CategoryParams, Class, Cost, Dbm,
+    Duration, Edca, Energy, Fading, Fate, Frame, FrameId, Guard, Instant, LossModel, LossRule,
+    Medium, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception, Rules, Scheduler,
+    Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -256,72 +257,85 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
     (found, medium)
 }
 
+fn has_unit(aired: &Aired) -> bool {
+    let scheme = aired.rate.scheme();
+    scheme.is_some_and(|scheme| scheme.unit.is_some())
+}
+
+/// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
+/// names of fates; returns how many rows of the trace are of a resource unit.
+fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> usize {
+    let mut shared = 0;
+    let (found, medium) = play(drawn, true);
+    let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
+    let mut kept = BTreeSet::new();
+    let mut unicasts: BTreeMap<(RadioId, RadioId), u64> = BTreeMap::new();
+    for (_, output) in &found {
+        match output {
+            Output::Status { frame, kept: k, .. } => {
+                assert!(open.remove(frame), "run {run}: second status of {frame}");
+                if *k {
+                    kept.insert(*frame);
+                }
+            }
+            Output::Deliver { frame, .. } => {
+                let known = open.contains(frame) || kept.contains(frame);
+                assert!(known, "run {run}: {frame} delivered after its end");
+            }
+            Output::Released { frame } => {
+                assert!(kept.remove(frame), "run {run}: {frame} was not kept");
+            }
+            Output::Aired(aired) => {
+                seen.insert(aired.fate.name());
+                shared += usize::from(has_unit(aired));
+                if let (To::Radio(to), Some(id)) = (aired.to, aired.frame) {
+                    let known = open.contains(&id) || kept.contains(&id);
+                    assert!(known, "run {run}: {id} on the air after its end");
+                    *unicasts.entry((aired.from, to)).or_default() += 1;
+                }
+                let control = [
+                    AirKind::Ack,
+                    AirKind::Rts,
+                    AirKind::Cts,
+                    AirKind::BlockAck,
+                    AirKind::BlockAckRequest,
+                ];
+                assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
+            }
+            Output::Exhausted { .. } => {}
+        }
+    }
+    assert!(open.is_empty(), "run {run}: without status: {open:?}");
+    assert!(kept.is_empty(), "run {run}: never released: {kept:?}");
+    let audit = medium.audit();
+    assert!(audit.holds() && audit.open == 0, "run {run}: {audit:?}");
+    assert_eq!(audit.accepted, drawn.load.len() as u64);
+    for from in (0..drawn.stations.len()).map(RadioId::new) {
+        for view in medium.links(from) {
+            let (to, link) = (view.to, view.counters);
+            let fates = [
+                link.delivered,
+                link.collided,
+                link.weak,
+                link.capture_lost,
+                link.error_model,
+                link.deaf,
+                link.off,
+            ];
+            let sum: u64 = fates.iter().sum();
+            assert_eq!(sum, link.frames, "run {run}: {from} to {to}: {link:?}");
+            let sent = unicasts.get(&(from, to)).copied().unwrap_or(0);
+            assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
+        }
+    }
+    shared
+}
+
 #[test]
 fn every_frame_has_one_fate_and_one_status() {
     let mut seen = BTreeSet::new();
     for run in 0..runs() {
-        let drawn = draw(run);
-        let (found, medium) = play(&drawn, true);
-        let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
-        let mut kept = BTreeSet::new();
-        let mut unicasts: BTreeMap<(RadioId, RadioId), u64> = BTreeMap::new();
-        for (_, output) in &found {
-            match output {
-                Output::Status { frame, kept: k, .. } => {
-                    assert!(open.remove(frame), "run {run}: second status of {frame}");
-                    if *k {
-                        kept.insert(*frame);
-                    }
-                }
-                Output::Deliver { frame, .. } => {
-                    let known = open.contains(frame) || kept.contains(frame);
-                    assert!(known, "run {run}: {frame} delivered after its end");
-                }
-                Output::Released { frame } => {
-                    assert!(kept.remove(frame), "run {run}: {frame} was not kept");
-                }
-                Output::Aired(aired) => {
-                    seen.insert(aired.fate.name());
-                    if let (To::Radio(to), Some(id)) = (aired.to, aired.frame) {
-                        let known = open.contains(&id) || kept.contains(&id);
-                        assert!(known, "run {run}: {id} on the air after its end");
-                        *unicasts.entry((aired.from, to)).or_default() += 1;
-                    }
-                    let control = [
-                        AirKind::Ack,
-                        AirKind::Rts,
-                        AirKind::Cts,
-                        AirKind::BlockAck,
-                        AirKind::BlockAckRequest,
-                    ];
-                    assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
-                }
-                Output::Exhausted { .. } => {}
-            }
-        }
-        assert!(open.is_empty(), "run {run}: without status: {open:?}");
-        assert!(kept.is_empty(), "run {run}: never released: {kept:?}");
-        let audit = medium.audit();
-        assert!(audit.holds() && audit.open == 0, "run {run}: {audit:?}");
-        assert_eq!(audit.accepted, drawn.load.len() as u64);
-        for from in (0..drawn.stations.len()).map(RadioId::new) {
-            for view in medium.links(from) {
-                let (to, link) = (view.to, view.counters);
-                let fates = [
-                    link.delivered,
-                    link.collided,
-                    link.weak,
-                    link.capture_lost,
-                    link.error_model,
-                    link.deaf,
-                    link.off,
-                ];
-                let sum: u64 = fates.iter().sum();
-                assert_eq!(sum, link.frames, "run {run}: {from} to {to}: {link:?}");
-                let sent = unicasts.get(&(from, to)).copied().unwrap_or(0);
-                assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
-            }
-        }
+        check_fates(run, &draw(run), &mut seen);
     }
     for fate in [
         Fate::Delivered,
@@ -335,6 +349,44 @@ fn every_frame_has_one_fate_and_one_status() {
     ] {
         assert!(seen.contains(fate.name()), "no frame was {}", fate.name());
     }
+}
+
+/// The same with an access point's ways: what is drawn with categories, at HE's rates and without
+/// RTS, so that frames of several receivers go together.
+fn served_together(run: u64) -> Drawn {
+    let mut drawn = draw(run);
+    drawn.params.phy.standard = Standard::He {
+        signal_extension: true,
+    };
+    drawn.params.ofdma = Some(Ofdma {
+        scheduler: [
+            Scheduler::RoundRobin,
+            Scheduler::ProportionalFair,
+            Scheduler::Airtime,
+        ][(run / 3) as usize % 3],
+        acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
+            [(run / 9) as usize % 2],
+    });
+    for (_, from, frame) in &mut drawn.load {
+        // Most frames come from one radio, which is then saturated.
+        *from = if frame.id % 4 > 0 { 0 } else { *from };
+        for attempts in &mut frame.rates {
+            let mcs = (frame.id % 12) as u8;
+            attempts.rate = Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate");
+            attempts.rts = false;
+        }
+    }
+    drawn
+}
+
+#[test]
+fn frames_that_share_a_ppdu_have_one_fate_and_one_status() {
+    let mut seen = BTreeSet::new();
+    let mut shared = 0;
+    for run in (0..runs()).map(|run| 3 * run + 2) {
+        shared += check_fates(run, &served_together(run), &mut seen);
+    }
+    assert!(shared > 1000, "{shared}");
 }
 
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.
@@ -363,8 +415,8 @@ fn waking_only_for_outputs_changes_nothing() {
 /// Time in the states of power adds up to the time that has passed.
 #[test]
 fn no_time_is_lost() {
-    for run in 0..runs() {
-        let mut drawn = draw(run);
+    for mut drawn in (0..runs()).flat_map(|run| [draw(run), served_together(run)]) {
+        let run = drawn.params.seed;
         drawn.params.energy.battery_j = None;
         let (_, medium) = play(&drawn, true);
         let end = drawn.end().since(Instant::ZERO);

@@ -56,8 +56,9 @@ const SHORT_GUARD: u8 = 0x04;
 /// Of an A-MPDU: which of its frames is the last, and whether this one is.
 const LAST_KNOWN: u16 = 0x0004;
 const LAST: u16 = 0x0008;
-/// Of HE to one user (format 0), in data 1: MCS, coding and bandwidth; in data 2: guard interval.
+/// Of HE, in data 1: MCS, coding and bandwidth; in data 2: guard interval.
 const HE_KNOWN: u16 = 0x40a0;
+const HE_FORMAT: u16 = 0x0003;
 const HE_GUARD_KNOWN: u16 = 0x0002;
 /// In data 3.
 const HE_LDPC: u16 = 0x2000;
@@ -177,13 +178,15 @@ impl Vht {
     }
 }
 
-/// How an HE frame was sent, to one user and with LDPC.
+/// How an HE frame was sent, with LDPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct He {
+    /// 0 is to one user, 2 to several, and 3 an answer to a trigger.
+    pub format: u8,
     /// Less than 16, as the streams.
     pub mcs: u8,
     pub streams: u8,
-    /// 0 to 3 are 20, 40, 80 and 160 MHz.
+    /// 0 to 3 are 20, 40, 80 and 160 MHz, 4 to 9 units of 26, 52, 106, 242, 484 and 996 tones.
     pub bandwidth: u8,
     /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
     pub guard: u8,
@@ -194,6 +197,7 @@ impl He {
         let data = |number: usize| le16(field, 2 * (number - 1));
         let is_known = data(1)? & HE_KNOWN == HE_KNOWN && data(2)? & HE_GUARD_KNOWN != 0;
         (is_known && data(3)? & HE_LDPC != 0).then_some(Self {
+            format: (data(1)? & HE_FORMAT) as u8,
             mcs: (data(3)? >> 8 & 0xf) as u8,
             streams: (data(6)? & 0xf) as u8,
             bandwidth: (data(5)? & 0xf) as u8,
@@ -203,7 +207,7 @@ impl He {
 
     fn emit(self) -> [u8; 12] {
         let data = [
-            HE_KNOWN,
+            HE_KNOWN | u16::from(self.format),
             HE_GUARD_KNOWN,
             u16::from(self.mcs) << 8 | HE_LDPC,
             0,

@@ -386,6 +386,7 @@ fn radiotap_of_an_ampdu_and_he() {
     ];
     let he = radiotap::Header {
         he: Some(radiotap::He {
+            format: 0,
             mcs: 11,
             streams: 2,
             bandwidth: 3,

@@ -109,7 +109,7 @@ proptest! {
         (signal_dbm, noise_dbm) in any::<(Option<i8>, Option<i8>)>(),
         tx_flags in any::<Option<u16>>(),
         (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
-        (ampdu, he) in any::<(Option<(u32, bool)>, Option<(u8, u8, u8, u8)>)>(),
+        (ampdu, he) in any::<(Option<(u32, bool)>, Option<(u8, u8, u8, u8, u8)>)>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
         let ht = ht.map(|(index, is_40_mhz, short_guard)| radiotap::Ht {
@@ -134,7 +134,8 @@ proptest! {
             ht,
             ampdu: ampdu.map(|(number, is_last)| radiotap::Ampdu { number, is_last }),
             vht,
-            he: he.map(|(mcs, streams, bandwidth, guard)| radiotap::He {
+            he: he.map(|(format, mcs, streams, bandwidth, guard)| radiotap::He {
+                format: format & 3,
                 mcs: mcs & 0xf,
                 streams: streams & 0xf,
                 bandwidth: bandwidth & 0xf,

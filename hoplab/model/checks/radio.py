@@ -15,6 +15,7 @@ from hoplab.model.keys.radio import (
     HE_STANDARDS,
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
+    NO_RTS,
     RATES_OF_STANDARD,
     Nic,
     in_vht_tables,
@@ -89,6 +90,8 @@ def _buffers(described: Resolved | ResolvedMedium) -> None:
 def check_agreements(scenario: Resolved) -> None:
     """Raise `ScenarioError` for block ack agreements that cannot be. WPA3 encrypts requests
     for them, so a medium outside the kernel cannot take them."""
+    if scenario.radio.ofdma != "none":
+        _served_together(scenario)
     if scenario.radio.aggregation == "kernel":
         _kernels_agreements(scenario)
     if scenario.radio.rules != "edca" or scenario.network.medium != "daemon":
@@ -100,6 +103,25 @@ def check_agreements(scenario: Resolved) -> None:
                 'guest\'s kernel, but network.medium is "daemon"; set "kernel", or '
                 'security = "wpa2" below 6 GHz'
             )
+
+
+def _served_together(scenario: Resolved) -> None:
+    """Check what access points need to serve stations together. Their PPDUs have no RTS, since
+    MU-RTS is not modelled."""
+    radio = scenario.radio
+    if scenario.routing.protocol == "hwmp" or scenario.backbone:
+        raise ScenarioError(
+            f'radio.ofdma: "{radio.ofdma}" is of access points alone, but here is a mesh; remove it'
+        )
+    if not radio.aggregation:
+        raise ScenarioError(
+            f'radio.ofdma: "{radio.ofdma}" needs A-MPDUs; set radio.aggregation = true'
+        )
+    if radio.rts_threshold < NO_RTS:
+        raise ScenarioError(
+            f"radio.rts_threshold: {radio.rts_threshold}, but with radio.ofdma no RTS goes before "
+            f"frames of several stations; set {NO_RTS}"
+        )
 
 
 def _kernels_agreements(scenario: Resolved) -> None:

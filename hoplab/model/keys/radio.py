@@ -274,6 +274,10 @@ class Edca(Categories):
     )
 
 
+SCHEDULERS = ("round-robin", "proportional-fair", "airtime")
+"""Of stations that an access point serves together."""
+
+
 ProfileName = Literal[
     "wavelan",
     "hv99",
@@ -303,6 +307,8 @@ class Radio(Table):
         "band_ghz": ("standard", HE_STANDARDS),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
+        "ofdma": ("standard", ("802.11ax",)),
+        "ofdma_ack": ("ofdma", SCHEDULERS),
         "propagation_delay": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
@@ -324,6 +330,15 @@ class Radio(Table):
         "makes, as with a card (with `queue` `fq_codel`)",
     )
     edca: Edca | None = key(None, "access categories and A-MPDUs")
+    ofdma: Literal["none", "round-robin", "proportional-fair", "airtime"] = key(
+        "none",
+        "which stations access points serve together, each in a resource unit of one PPDU, where "
+        "more wait than it has units (`docs/medium.md`)",
+    )
+    ofdma_ack: Literal["mu-bar", "sequential"] = key(
+        "mu-bar",
+        "how those acknowledge: all at once when a trigger asks them, or one after the other",
+    )
     standard: Standard | None = key(
         None, "PHY, preambles and rates; `802.11ax` and `802.11be` in cells and meshes only"
     )

@@ -139,6 +139,7 @@ def _params(radio: ResolvedRadio) -> dict[str, Any]:
         "nic": _nic(radio.nic),
         "energy": _energy(radio.energy),
         "edca": _edca(radio),
+        **_ofdma(radio),
         "no_ack": radio.mac == "csma-ca-noack",
         "level_error_db": radio.level_error_db,
     }
@@ -245,6 +246,12 @@ def _edca(radio: ResolvedRadio) -> dict[str, Any] | None:
         "aggregation": _aggregation(radio) if radio.aggregation else None,
         "rts_threshold": NEVER_OCTETS if threshold >= NO_RTS else threshold,
     }
+
+
+def _ofdma(radio: ResolvedRadio) -> dict[str, Any]:
+    if radio.ofdma == "none":
+        return {}
+    return {"ofdma": {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}}
 
 
 def _categories(categories: Categories) -> list[dict[str, int]]:

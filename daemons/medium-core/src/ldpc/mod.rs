@@ -15,9 +15,43 @@ const SHORT: u64 = 648;
 const MIDDLE: u64 = 1296;
 const LONG: u64 = 1944;
 
-/// Symbols of so many bits, service bits included (802.11ax-2021 27.3.12.5.2 and 27.3.12.5.4, for one
-/// user without space-time block code).
-pub(crate) fn symbols(bits: u64, scheme: Scheme) -> u64 {
+/// How full the symbols of a user's bits are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Filled {
+    symbols: u64,
+    /// How many of its parts the last symbol is filled to.
+    parts: u64,
+}
+
+/// Symbols of the bits of all users of a PPDU, each with its service bits included (802.11ax-2021
+/// 27.3.12.5.2 and 27.3.12.5.4, without space-time block code). Each user's are filled as far as those
+/// of the user with most.
+pub(crate) fn symbols(mut users: impl Iterator<Item = (u64, Scheme)> + Clone) -> u64 {
+    let most = users.clone().map(|(bits, scheme)| filled(bits, scheme));
+    let Some(most) = most.max() else { return 0 };
+    let needs = |(_, scheme): (u64, Scheme)| {
+        let (payload, available) = capacity(most, scheme);
+        needs_more(payload, available, scheme)
+    };
+    // A further part makes a further symbol where the last one is full.
+    most.symbols + u64::from(most.parts == PARTS && users.any(needs))
+}
+
+fn filled(bits: u64, scheme: Scheme) -> Filled {
+    let symbol = scheme.he_symbol();
+    let (data, short) = (u64::from(symbol.data), u64::from(symbol.data_short));
+    let excess = bits % data;
+    Filled {
+        symbols: bits.div_ceil(data),
+        parts: match excess {
+            0 => PARTS,
+            _ => excess.div_ceil(short).min(PARTS),
+        },
+    }
+}
+
+/// Data bits and coded bits of symbols that are filled so far.
+fn capacity(filled: Filled, scheme: Scheme) -> (u64, u64) {
     let symbol = scheme.he_symbol();
     let [coded, data, coded_short, data_short] = [
         symbol.coded,
@@ -26,22 +60,12 @@ pub(crate) fn symbols(bits: u64, scheme: Scheme) -> u64 {
         symbol.data_short,
     ]
     .map(u64::from);
-    let symbols = bits.div_ceil(data);
-    let excess = bits % data;
-    // How many of its parts the last symbol is filled to.
-    let parts = match excess {
-        0 => PARTS,
-        _ => excess.div_ceil(data_short).min(PARTS),
+    let whole = filled.symbols - 1;
+    let (last_data, last_coded) = match filled.parts {
+        PARTS => (data, coded),
+        parts => (parts * data_short, parts * coded_short),
     };
-    let (last_data, last_coded) = if parts == PARTS {
-        (data, coded)
-    } else {
-        (parts * data_short, parts * coded_short)
-    };
-    let payload = (symbols - 1) * data + last_data;
-    let available = (symbols - 1) * coded + last_coded;
-    // A further part makes a further symbol where the last one is full.
-    symbols + u64::from(parts == PARTS && needs_more(payload, available, scheme))
+    (whole * data + last_data, whole * coded + last_coded)
 }
 
 /// Whether a further part of a symbol is sent, because too much of the codewords would be left out
@@ -78,7 +102,7 @@ mod tests {
 
     fn of(bits: u64, mcs: u8, streams: u8, width: Width) -> u64 {
         let rate = Rate::he(mcs, streams, width, Guard::Ns800).expect("an HE rate");
-        symbols(bits, rate.scheme().expect("a scheme"))
+        symbols(core::iter::once((bits, rate.scheme().expect("a scheme"))))
     }
 
     /// MCS 0 on 20 MHz: 117 data bits a symbol, 30 of them in each part but the last.
@@ -90,6 +114,27 @@ mod tests {
         // A part that is not the last has room after it.
         assert_eq!(of(90, 0, 1, Width::Mhz20), 1);
         assert_eq!(of(118, 0, 1, Width::Mhz20), 2);
+    }
+
+    /// The user with most symbols decides for all, and a further one of any is one of all.
+    #[test]
+    fn users_beside_each_other_fill_the_same_symbols() {
+        let scheme = |mcs| {
+            let rate = Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate");
+            rate.scheme().expect("a scheme")
+        };
+        let together = |users: &[(u64, u8)]| {
+            let users = users.iter().map(|(bits, mcs)| (*bits, scheme(*mcs)));
+            symbols(users)
+        };
+        // 117 bits fill a symbol of MCS 0, which needs a further one; 1950 of MCS 11 are one too.
+        assert_eq!(together(&[(30, 0), (30, 11)]), 1);
+        assert_eq!(together(&[(117, 0), (30, 11)]), 2);
+        assert_eq!(
+            together(&[(10, 0), (3000, 11)]),
+            of(3000, 11, 1, Width::Mhz20)
+        );
+        assert_eq!(symbols([].into_iter()), 0);
     }
 
     /// Of a long frame the code's lengths fit so well that no further symbol is sent.

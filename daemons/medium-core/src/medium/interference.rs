@@ -104,7 +104,9 @@ impl Medium {
                 rate: at.setup.params.phy.basic_rate,
                 begins: self.now,
                 ends: Instant::MAX,
+                preamble: Duration::ZERO,
                 aggregate: false,
+                together: None,
             };
             let wake = station.signal_begins(&arriving, at);
             self.agenda.wake(radio, wake);

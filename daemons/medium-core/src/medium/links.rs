@@ -54,11 +54,11 @@ impl Links {
 
     /// Count a data frame.
     pub fn observe(&mut self, end: &End<'_>, setup: &Setup, space: &mut Space) {
-        let (tx, ppdu) = (end.transmission, &end.transmission.ppdu);
+        let (tx, ppdu) = (end.transmission, end.part);
         if !ppdu.step.is_data() {
             return;
         }
-        for ended in end.heard.iter().filter(|ended| tx.is_for(ended.radio)) {
+        for ended in end.heard.iter().filter(|ended| ppdu.is_for(ended.radio)) {
             // A group frame is for all radios. Those out of its range have not lost it.
             if ppdu.to == To::Everyone && !setup.hearing.decodes(ended.dbm) {
                 continue;

@@ -4,11 +4,14 @@
 use hoplab_base::Instant;
 
 use crate::air::{Ended, Transmission};
+use crate::parts::Ppdu;
 use crate::{Agreed, Aired, Dbm, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
     pub transmission: &'a Transmission,
+    /// What was in it for one receiver.
+    pub part: &'a Ppdu,
     pub at: Instant,
     pub heard: &'a [Ended],
     /// The radio that it was for, if that did not even sense it, and why.
@@ -18,7 +21,7 @@ pub struct End<'a> {
 impl End<'_> {
     /// As a trace has it: once, or for each frame of an A-MPDU.
     pub fn aired(&self, mut each: impl FnMut(Output)) {
-        let (tx, ppdu) = (self.transmission, &self.transmission.ppdu);
+        let (tx, ppdu) = (self.transmission, self.part);
         let all = Aired {
             at: tx.start,
             until: self.at,
@@ -62,7 +65,7 @@ impl End<'_> {
 
     fn received(&self, fate: impl Fn(&Ended) -> Fate) -> Option<(Fate, Dbm)> {
         let heard = self.heard.iter();
-        let heard = heard.filter(|ended| self.transmission.is_for(ended.radio));
+        let heard = heard.filter(|ended| self.part.is_for(ended.radio));
         heard.map(|ended| (fate(ended), ended.dbm)).reduce(better)
     }
 
@@ -80,7 +83,7 @@ impl End<'_> {
 
     /// Whether the receiver that it was for was the sender itself.
     pub fn to_itself(&self) -> bool {
-        self.transmission.ppdu.to == To::Radio(self.transmission.from)
+        self.part.to == To::Radio(self.transmission.from)
     }
 }
 

@@ -21,9 +21,10 @@ impl Medium {
         let phy = &at.setup.params.phy;
         // The octets of an A-MPDU include all delimiters. `duration` adds the one of a lone VHT or
         // HE frame.
-        let lasts = match ppdu.subframes.is_empty() {
-            true => phy.duration(ppdu.bytes, ppdu.rate),
-            false => phy.psdu_duration(ppdu.bytes, ppdu.rate),
+        let lasts = match (ppdu.shape, ppdu.subframes.is_empty()) {
+            (Some(shape), _) => shape.lasts,
+            (None, true) => phy.duration(ppdu.bytes, ppdu.rate),
+            (None, false) => phy.psdu_duration(ppdu.bytes, ppdu.rate),
         };
         let slot = self.air.reserve();
         let wake = self.radios[radio].begin_sending(slot, &ppdu, lasts, at);
@@ -85,13 +86,17 @@ impl Medium {
                 }
             }
             tx.reached.hears(signal);
+            let ppdu = tx.ppdu.part_of(signal.radio).unwrap_or(&tx.ppdu);
+            let phy = &at.setup.params.phy;
             let arriving = Arriving {
                 signal,
                 tx: slot,
-                rate: tx.ppdu.rate,
+                rate: ppdu.rate,
                 begins: tx.start + signal.delay,
                 ends: tx.end + signal.delay,
-                aggregate: !tx.ppdu.subframes.is_empty(),
+                preamble: (tx.ppdu.shape).map_or_else(|| phy.preamble(ppdu.rate), |it| it.preamble),
+                aggregate: !ppdu.subframes.is_empty(),
+                together: ppdu.triggered.then_some(ppdu.to),
             };
             let wake = station.signal_begins(&arriving, at);
             self.agenda.wake(signal.radio, wake);
@@ -235,22 +240,25 @@ impl Medium {
         if !transmission.ppdu.step.is_data() && !trace {
             return;
         }
-        let missed = match transmission.ppdu.to {
-            To::Radio(to) if !transmission.ended.iter().any(|ended| ended.radio == to) => {
-                let up = self.radios[to].power.is_up();
-                Some((to, if up { Fate::Weak } else { Fate::Off }))
+        for part in transmission.ppdu.parts() {
+            let missed = match part.to {
+                To::Radio(to) if !transmission.ended.iter().any(|ended| ended.radio == to) => {
+                    let up = self.radios[to].power.is_up();
+                    Some((to, if up { Fate::Weak } else { Fate::Off }))
+                }
+                _ => None,
+            };
+            let end = End {
+                transmission,
+                part,
+                at: transmission.end.min(self.now),
+                heard: &transmission.ended,
+                missed,
+            };
+            self.links.observe(&end, &self.setup, &mut self.space);
+            if trace {
+                end.aired(|aired| self.ledger.push(aired));
             }
-            _ => None,
-        };
-        let end = End {
-            transmission,
-            at: transmission.end.min(self.now),
-            heard: &transmission.ended,
-            missed,
-        };
-        self.links.observe(&end, &self.setup, &mut self.space);
-        if trace {
-            end.aired(|aired| self.ledger.push(aired));
         }
     }
 

@@ -9,6 +9,7 @@ use hoplab_base::{Duration, Instant};
 use super::effect::{Effect, Effects, Timer, Wake};
 use super::reorder::BlockAck;
 use super::{Arrived, Setup};
+use crate::phy::Shape;
 use crate::space::Extent;
 use crate::step::Step;
 use crate::timing::Answer;
@@ -65,9 +66,48 @@ pub struct Ppdu {
     pub width: Width,
     /// The duration field. It sets the NAV of others, and counts from the end of the PPDU.
     pub nav: Duration,
+    /// Times of one that several users share; none where the PHY alone knows them.
+    pub shape: Option<Shape>,
+    /// What further receivers get in it, each on a resource unit of its own.
+    pub beside: Vec<Ppdu>,
+    /// What a trigger asks its receiver for.
+    pub asked: Option<Asked>,
+    /// It answers a trigger, at the same time as other radios.
+    pub triggered: bool,
+}
+
+/// How a radio has to answer a trigger.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Asked {
+    pub rate: Rate,
+    pub shape: Shape,
 }
 
 impl Ppdu {
+    /// The part of each receiver.
+    pub fn parts(&self) -> impl Iterator<Item = &Self> {
+        core::iter::once(self).chain(&self.beside)
+    }
+
+    /// What is for this radio alone.
+    pub fn part_of(&self, radio: RadioId) -> Option<&Self> {
+        self.parts().find(|part| part.to == To::Radio(radio))
+    }
+
+    /// Whether this part is for that radio.
+    pub fn is_for(&self, radio: RadioId) -> bool {
+        self.to == To::Everyone || self.to == To::Radio(radio)
+    }
+
+    /// The frames of an A-MPDU that a radio looks at which they are not for. The first one tells whether
+    /// the PPDU sets its NAV; where several users share it, its header does.
+    pub fn looked_at(&self) -> &[Subframe] {
+        match self.subframes.split_first() {
+            Some((first, _)) if self.beside.is_empty() => core::slice::from_ref(first),
+            _ => &[],
+        }
+    }
+
     /// Its name in records.
     pub fn kind(&self) -> AirKind {
         let class = self.payload.map(|payload| payload.class);
@@ -95,6 +135,7 @@ pub struct Response {
     pub block_ack: Option<BlockAck>,
     /// Agreement of the frames that it acknowledges together.
     pub agreement: Option<(u8, u64)>,
+    pub asked: Option<Asked>,
     /// Handed to the host when this acknowledgement has ended.
     pub deliver: Vec<Arrived>,
 }
@@ -120,6 +161,8 @@ pub enum Sent {
     Waits(Wake),
     /// No answer belongs to it.
     IsOver,
+    /// Its receivers are asked for their answers next.
+    Asks,
     /// It was an answer itself.
     Nothing,
 }
@@ -159,6 +202,10 @@ impl Exchange {
             rate: setup.params.phy.basic_rate,
             width: Width::Mhz20,
             nav,
+            shape: None,
+            beside: Vec::new(),
+            asked: None,
+            triggered: false,
         }
     }
 
@@ -166,8 +213,12 @@ impl Exchange {
     pub fn answer(&self, response: &Response, answer: Answer, setup: &Setup) -> Ppdu {
         let bytes = setup.timing.answer_bytes(answer);
         let to = To::Radio(response.to);
+        let asked = response.asked;
+        let control = || setup.timing.control_rate(response.rate);
         Ppdu {
-            rate: setup.timing.control_rate(response.rate),
+            rate: asked.map_or_else(control, |asked| asked.rate),
+            shape: asked.map(|asked| asked.shape),
+            triggered: asked.is_some(),
             width: response.width,
             block_ack: response.block_ack,
             agreement: response.agreement,
@@ -181,6 +232,7 @@ impl Exchange {
         let Some(answer) = ppdu.step.awaits(acknowledged) else {
             return match ppdu.step {
                 Step::Data => Sent::IsOver,
+                Step::Shared if waits => Sent::Asks,
                 _ => Sent::Nothing,
             };
         };
@@ -189,8 +241,13 @@ impl Exchange {
         }
         self.awaited = Some(answer);
         self.generation += 1;
+        let timing = &setup.timing;
+        let timeout = match ppdu.asked {
+            Some(asked) => timing.sifs + asked.shape.lasts + timing.slot,
+            None => timing.timeout(answer, ppdu.rate),
+        };
         Sent::Waits(Wake {
-            at: now + setup.timing.timeout(answer, ppdu.rate),
+            at: now + timeout,
             timer: Timer::Timeout,
             generation: self.generation,
         })

@@ -19,11 +19,12 @@ use super::exchange::{Numbers, Payload, Subframe};
 use super::host::{Limits, Queued};
 use super::reorder::BlockAck;
 use super::Setup;
-use crate::phy::DELIMITER_BYTES;
+use crate::ofdma::{Candidate, Scheduler, Served};
+use crate::phy::{Shape, DELIMITER_BYTES};
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{
-    Aggregate, Agreement, Attempts, Class, Frame, FrameId, Numbered, Outcome, RadioId, Rate, To,
-    Width, MAX_RATES,
+    Aggregate, Agreement, Attempts, Class, Frame, FrameId, Modulation, Numbered, Outcome, RadioId,
+    Rate, To, Unit, Width, MAX_RATES,
 };
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
@@ -84,6 +85,52 @@ pub struct AggregateLimits {
     pub spacing_bytes: usize,
 }
 
+/// What a batch may take of the channel and of the time.
+#[derive(Clone, Copy)]
+struct Room<'a> {
+    /// Until the end of its answer.
+    time: Option<Duration>,
+    widest: Option<Width>,
+    share: Option<&'a Share>,
+}
+
+/// What receivers that are served together have in common.
+struct Share {
+    unit: Unit,
+    preamble: Duration,
+    /// From the end of the PPDU to that of the last acknowledgement.
+    answered: Duration,
+}
+
+impl Room<'_> {
+    /// A frame's rate, and whether an RTS goes first.
+    fn attempts(&self, mpdu: &Mpdu) -> Attempts {
+        let attempts = mpdu.attempts(self.widest);
+        let narrow = |share: &Share| attempts.rate.within(share.unit);
+        Attempts {
+            rate: self.share.and_then(narrow).unwrap_or(attempts.rate),
+            ..attempts
+        }
+    }
+
+    /// How long a PSDU of so many octets is on the air.
+    fn lasts(&self, bytes: usize, rate: Rate, setup: &Setup) -> Duration {
+        let phy = &setup.params.phy;
+        match self.share {
+            Some(share) => phy.shared_duration(share.preamble, core::iter::once((bytes, rate))),
+            None => phy.psdu_duration(bytes, rate),
+        }
+    }
+
+    fn holds(&self, batch: &Batch, setup: &Setup) -> bool {
+        let whole = match self.share {
+            Some(share) => batch.lasts + share.answered,
+            None => batch.whole(setup),
+        };
+        self.time.is_none_or(|time| whole <= time)
+    }
+}
+
 /// Octets from the start of a subframe to that of the next: delimiter, frame and padding. It pads
 /// to whole words and to the spacing that the receiver needs (9.7.1, 10.12.3).
 fn subframe_bytes(bytes: usize, spacing_bytes: usize) -> usize {
@@ -102,6 +149,7 @@ struct Flow {
     request: Request,
     /// None where the medium makes the agreement.
     host: Option<Host>,
+    served: Served,
 }
 
 /// What a flow's host is to learn of the agreement that it has made.
@@ -223,6 +271,7 @@ impl Flow {
             bytes: BLOCK_ACK_REQUEST_BYTES,
             lasts: setup.params.phy.duration(BLOCK_ACK_REQUEST_BYTES, rate),
             answer: Some(Answer::BlockAck),
+            shape: None,
         })
     }
 
@@ -231,13 +280,12 @@ impl Flow {
         &mut self,
         at: usize,
         numbers: &mut Numbers,
-        time: Option<Duration>,
-        widest: Option<Width>,
+        room: Room<'_>,
         setup: &Setup,
     ) -> Option<Batch> {
         let head = self.mpdus.front()?;
         let to = head.frame.to;
-        let mut attempts = head.attempts(widest);
+        let mut attempts = room.attempts(head);
         let acknowledged = setup.acknowledges(to);
         let limits = match self.key {
             Key::Agreement(..) => setup.limits(attempts.rate),
@@ -254,14 +302,20 @@ impl Flow {
             bytes: head.frame.bytes,
             lasts: setup.params.phy.duration(head.frame.bytes, attempts.rate),
             answer: acknowledged.then_some(Answer::Ack),
+            shape: None,
         };
+        if room.share.is_some() {
+            batch.bytes += DELIMITER_BYTES;
+            batch.lasts = room.lasts(batch.bytes, attempts.rate, setup);
+            batch.answer = Some(Answer::BlockAck);
+        }
         // Without acknowledgements (`no_ack`) no window can move, so frames stay out of agreements.
         if let (Key::Agreement(_, tid), true) = (self.key, acknowledged) {
             batch.tid = Some(tid);
             batch.start = self.start();
         }
         if let Some(limits) = limits.filter(|_| batch.tid.is_some()) {
-            self.extend(&mut batch, time, widest, &limits, setup);
+            self.extend(&mut batch, room, &limits, setup);
         }
         // Numbers are given when the size of the batch is final. A repeat keeps its own, by which
         // the receiver knows it as one (10.3.2.14).
@@ -275,20 +329,14 @@ impl Flow {
             }
         }
         // The threshold is compared with the whole PSDU.
-        attempts.rts = acknowledged && (attempts.rts || setup.protects(batch.bytes));
+        let alone = room.share.is_none();
+        attempts.rts = alone && acknowledged && (attempts.rts || setup.protects(batch.bytes));
         batch.attempts = attempts;
         Some(batch)
     }
 
     /// Add further frames, as long as all limits allow.
-    fn extend(
-        &self,
-        batch: &mut Batch,
-        time: Option<Duration>,
-        widest: Option<Width>,
-        limits: &AggregateLimits,
-        setup: &Setup,
-    ) {
+    fn extend(&self, batch: &mut Batch, room: Room<'_>, limits: &AggregateLimits, setup: &Setup) {
         let rate = batch.attempts.rate;
         let own = self.host.as_ref().map_or(usize::MAX, |host| host.window);
         // The first sequence number beyond the window.
@@ -308,18 +356,18 @@ impl Flow {
             }
             // A PSDU has one rate. A frame with which rate control tries another rate heads a PSDU
             // of its own.
-            if mpdu.attempts(widest).rate != rate {
+            if room.attempts(mpdu).rate != rate {
                 return;
             }
             let longer = Batch {
                 frames: at + 1,
                 bytes,
-                lasts: setup.params.phy.psdu_duration(bytes, rate),
+                lasts: room.lasts(bytes, rate, setup),
                 answer: Some(Answer::BlockAck),
                 ..batch.clone()
             };
             // The TXOP must hold the answer too, and an RTS and CTS in front.
-            let is_late = time.is_some_and(|time| longer.whole(setup) > time);
+            let is_late = !room.holds(&longer, setup);
             // Stop at the first frame that does not fit. A shorter one behind it must not overtake
             // it, as a batch is a prefix of its flow.
             if sequence >= last || bytes > limits.octets || longer.lasts > LONGEST_PPDU || is_late {
@@ -327,6 +375,28 @@ impl Flow {
             }
             *batch = longer;
         }
+    }
+
+    /// Its receiver; none of frames that go alone.
+    fn to(&self) -> Option<RadioId> {
+        match self.key {
+            Key::Agreement(to, _) => Some(to),
+            Key::Alone => None,
+        }
+    }
+
+    /// Whether its first frames may go beside others', as far as they know: frames of an agreement
+    /// at a rate of HE, without RTS.
+    fn candidate(&self, at: usize, widest: Option<Width>, setup: &Setup) -> Option<Candidate> {
+        let head = self.mpdus.front().filter(|_| self.request == Request::No)?;
+        let attempts = head.attempts(widest);
+        let shares = self.to().is_some() && setup.acknowledges(head.frame.to) && !attempts.rts;
+        let is_he = matches!(attempts.rate.modulation(), Modulation::He(_));
+        (shares && is_he).then_some(Candidate {
+            flow: at,
+            rate: attempts.rate,
+            served: self.served,
+        })
     }
 
     fn has_work(&self) -> bool {
@@ -414,6 +484,8 @@ pub struct Batch {
     pub bytes: usize,
     pub lasts: Duration,
     pub answer: Option<Answer>,
+    /// Of the PPDU, where further receivers have batches in it.
+    pub shape: Option<Shape>,
 }
 
 impl Batch {
@@ -498,6 +570,14 @@ impl Line {
         self.flows[flow].mpdus.insert(place, mpdu);
         self.waiting += 1;
         if !self.turns.contains(&flow) {
+            // One that comes again has no claim to the time in which it had nothing to send.
+            let others = self
+                .turns
+                .iter()
+                .map(|flow| self.flows[*flow].served.airtime);
+            let least = others.min().unwrap_or_default();
+            let served = &mut self.flows[flow].served;
+            served.airtime = served.airtime.max(least);
             if urgent {
                 self.turns.push_front(flow);
             } else {
@@ -561,6 +641,7 @@ impl Line {
                 next: 0,
                 request: Request::No,
                 host: None,
+                served: Served::default(),
             });
             self.flows.len() - 1
         })
@@ -583,13 +664,91 @@ impl Line {
     ) -> Option<Batch> {
         let at = *self.turns.front()?;
         let flow = &mut self.flows[at];
+        let room = Room {
+            time,
+            widest,
+            share: None,
+        };
         // A request goes before data: only its answer shows which frames must be repeated.
         let batch = match (flow.key, flow.request) {
             (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
-            _ => flow.collect(at, numbers, time, widest, setup)?,
+            _ => flow.collect(at, numbers, room, setup)?,
         };
-        let fits = time.is_none_or(|time| batch.whole(setup) <= time);
-        (fits || is_first && !batch.is_aggregate()).then_some(batch)
+        (room.holds(&batch, setup) || is_first && !batch.is_aggregate()).then_some(batch)
+    }
+
+    /// The next batches of several receivers, which go together: of the first that waits and of
+    /// others with its width and guard interval. None where it goes alone, or they do not fit into
+    /// `time` with their answers.
+    pub fn next_together(
+        &mut self,
+        numbers: &mut Numbers,
+        time: Option<Duration>,
+        widest: Option<Width>,
+        setup: &Setup,
+    ) -> Option<Vec<Batch>> {
+        let ofdma = setup.params.ofdma?;
+        let (candidates, unit) = self.candidates(ofdma.scheduler, widest, setup)?;
+        let narrow = |candidate: &Candidate| candidate.rate.within(unit);
+        let rates: Vec<Rate> = candidates.iter().filter_map(narrow).collect();
+        let share = Share {
+            unit,
+            preamble: setup.params.phy.shared_preamble(&rates),
+            answered: setup
+                .timing
+                .answered_together(ofdma.acknowledgement, &rates),
+        };
+        let room = Room {
+            time,
+            widest,
+            share: Some(&share),
+        };
+        let mut batches = Vec::with_capacity(candidates.len());
+        for Candidate { flow, .. } in candidates {
+            batches.push(self.flows[flow].collect(flow, numbers, room, setup)?);
+        }
+        let users = (batches.iter()).map(|batch| (batch.bytes, batch.attempts.rate));
+        let lasts = (setup.params.phy).shared_duration(share.preamble, users);
+        let shape = Shape {
+            preamble: share.preamble,
+            lasts,
+        };
+        for batch in &mut batches {
+            batch.lasts = lasts;
+            batch.shape = Some(shape);
+        }
+        batches
+            .iter()
+            .all(|batch| room.holds(batch, setup))
+            .then_some(batches)
+    }
+
+    /// Receivers that are served together with the first one that waits, in the scheduler's order,
+    /// and the resource unit of each.
+    fn candidates(
+        &mut self,
+        scheduler: Scheduler,
+        widest: Option<Width>,
+        setup: &Setup,
+    ) -> Option<(Vec<Candidate>, Unit)> {
+        let of_turn = |flow: &usize| self.flows[*flow].candidate(*flow, widest, setup);
+        let first = of_turn(self.turns.front()?)?;
+        let (width, guard) = first.channel();
+        let mut found: Vec<Candidate> = Vec::new();
+        for candidate in self.turns.iter().filter_map(of_turn) {
+            let to = self.flows[candidate.flow].to();
+            let is_new = found.iter().all(|other| self.flows[other.flow].to() != to);
+            if is_new && candidate.channel() == (width, guard) {
+                found.push(candidate);
+            }
+        }
+        let (unit, units) = Unit::shared(found.len(), width)?;
+        for candidate in &found {
+            self.flows[candidate.flow].served.pass_round();
+        }
+        scheduler.order(&mut found);
+        found.truncate(units);
+        Some((found, unit))
     }
 
     /// Tries of the first frame of a batch.
@@ -606,7 +765,7 @@ impl Line {
         let spacing = limits.map_or(0, |limits| limits.spacing_bytes);
         let subframe = |mpdu: &Mpdu| {
             let begins = offset
-                + if batch.is_aggregate() {
+                + if batch.is_aggregate() || batch.shape.is_some() {
                     DELIMITER_BYTES
                 } else {
                     0
@@ -659,6 +818,7 @@ impl Line {
     /// Charge the air time of a batch, or of its RTS, to its frames in equal shares.
     pub fn spend(&mut self, batch: &Batch, lasts: Duration) {
         let flow = &mut self.flows[batch.flow];
+        flow.served.airtime += lasts;
         let frames = batch.frames.max(1) as u64;
         for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
             mpdu.airtime += lasts / frames;
@@ -736,6 +896,7 @@ impl Line {
                 mpdu.fails(batch.attempts.rts);
             }
             if covered {
+                flow.served.gets(8.0 * mpdu.frame.bytes as f64);
                 finished.push((mpdu, Outcome::Acked));
             } else if mpdu.is_given_up(limits) {
                 abandoned = mpdu.sequence;

@@ -21,7 +21,7 @@ pub use access::{Access, Contention, Due};
 pub use agreements::Agreements;
 pub use duplicates::Duplicates;
 pub use effect::{Effect, Effects, Finished, Timer, Wake};
-pub use exchange::{Exchange, Payload, Ppdu, Response, Sent};
+pub use exchange::{Asked, Exchange, Payload, Ppdu, Response, Sent};
 pub use host::{Arrived, Host, Limits, Queued, Received};
 pub use line::{AggregateLimits, Batch, Line, RetryLimits};
 pub use power::{Activity, Power};

@@ -12,7 +12,7 @@ use crate::dbm::{from_db, to_db};
 use crate::error_rate::bit_error_rate;
 use crate::phy::DELIMITER_BYTES;
 use crate::space::{Hear, Neighbour, Sides, Span};
-use crate::{Dbm, ErrorTable, Fate, Params, Phy, Rate, Reception as Model};
+use crate::{Dbm, ErrorTable, Fate, Params, Phy, Rate, Reception as Model, To};
 
 /// A secondary channel's threshold over the primary one's.
 const BESIDE_DB: f64 = 10.0;
@@ -63,6 +63,13 @@ impl Hearing {
     /// The noise that a receiver of this rate hears.
     pub fn noise_mw(&self, rate: Rate) -> f64 {
         self.noise_mw * rate.widening()
+    }
+
+    /// The power of this interference and the noise beside which a signal is received. One that
+    /// answers a trigger puts all its power into a resource unit, where only a share of both is.
+    pub fn beside_mw(&self, interference_mw: f64, rate: Rate, together: Option<To>) -> f64 {
+        let share = together.map_or(1.0, |_| rate.share());
+        (interference_mw + self.noise_mw(rate)) * share
     }
 
     /// Whether signals together make the channel busy.
@@ -124,8 +131,13 @@ pub struct Arriving {
     pub rate: Rate,
     pub begins: Instant,
     pub ends: Instant,
+    /// How long its preamble lasts.
+    pub preamble: Duration,
     /// An A-MPDU: each of its frames has its own fate.
     pub aggregate: bool,
+    /// It answers a trigger of this radio. Answers to one trigger come together, each on a resource
+    /// unit of its own, and all are received.
+    pub together: Option<To>,
 }
 
 /// A signal at a radio, and why it is not being received.
@@ -136,6 +148,7 @@ struct Signal {
     hear: Hear,
     span: Span,
     cause: Fate,
+    together: Option<To>,
 }
 
 /// A frame that a radio has locked on.
@@ -150,6 +163,8 @@ pub struct Reception {
     /// When the frame that it is locked on began, and ends.
     begins: Instant,
     pub ends: Instant,
+    preamble: Duration,
+    together: Option<To>,
     interference_mw: f64,
     /// Of an A-MPDU: when the interference changed, and to what. Each of its frames is judged at
     /// the end, over its own stretch. Else empty.
@@ -175,6 +190,8 @@ impl Reception {
             began: arriving.begins,
             begins: arriving.begins,
             ends: arriving.ends,
+            preamble: arriving.preamble,
+            together: arriving.together,
             interference_mw,
             course: if arriving.aggregate {
                 alloc::vec![(arriving.begins, interference_mw)]
@@ -193,6 +210,16 @@ impl Reception {
         self.interference_mw
     }
 
+    /// The power beside which it is received, with this interference.
+    pub fn beside_mw(&self, interference_mw: f64, hearing: &Hearing) -> f64 {
+        hearing.beside_mw(interference_mw, self.rate, self.together)
+    }
+
+    /// Whether it comes together with that one.
+    pub fn is_together_with(&self, arriving: &Arriving) -> bool {
+        self.together.is_some() && self.together == arriving.together
+    }
+
     /// From now on it is disturbed by so much.
     pub fn disturb(&mut self, mw: f64, now: Instant) {
         self.interference_mw = mw;
@@ -207,6 +234,29 @@ impl Reception {
         self.disturb(self.interference_mw + more_mw, now);
     }
 
+    /// Count the bits since the interference last changed.
+    fn count_bits(&mut self, now: Instant, phy: &Phy, hearing: &Hearing) {
+        let sinr = self.mw / self.beside_mw(self.interference_mw, hearing);
+        let (rate, counted) = (self.rate, self.counted);
+        let header = self.begins + phy.sync(rate);
+        let body = self.begins + self.preamble;
+        // The stretch may contain the end of the preamble or header, which have their own rates.
+        let parts = [
+            (counted, now.min(header), Rate::DSSS_1),
+            (counted.max(header), now.min(body), phy.header_rate(rate)),
+            (counted.max(body), now, rate),
+        ];
+        for (from, to, rate) in parts {
+            if to > from {
+                let bits = to.since(from).as_nanos() as f64 / 1000.0 * rate.mbps();
+                // A sum of logarithms does not underflow, and `log1p` keeps the digits of tiny
+                // error rates.
+                self.log_success += bits * libm::log1p(-bit_error_rate(rate, sinr));
+            }
+        }
+        self.counted = now;
+    }
+
     /// Stay locked, but on this frame.
     pub fn continue_with(&mut self, arriving: &Arriving, spoiled: Fate) {
         self.tx = arriving.tx;
@@ -215,6 +265,8 @@ impl Reception {
         self.rate = arriving.rate;
         self.begins = arriving.begins;
         self.ends = arriving.ends;
+        self.preamble = arriving.preamble;
+        self.together = arriving.together;
         self.spoiled = Some(spoiled);
     }
 }
@@ -240,6 +292,8 @@ pub struct Transceiver {
     /// Every signal at the radio, the one that it receives included.
     air: Vec<Signal>,
     reception: Option<Reception>,
+    /// Those that came together with it.
+    beside: Vec<Reception>,
     /// Since when each secondary channel is idle that is.
     sides_idle_from: [Instant; Sides::COUNT],
     /// A stream for each purpose: more draws from one do not shift the other.
@@ -255,6 +309,7 @@ impl Transceiver {
             senses_sum: false,
             air: Vec::new(),
             reception: None,
+            beside: Vec::new(),
             sides_idle_from: [Instant::ZERO; Sides::COUNT],
             fading,
             errors,
@@ -298,7 +353,7 @@ impl Transceiver {
         self.sending = Some(tx);
         // A radio that transmits is deaf (half duplex). The first cause counts, so an earlier one
         // stays.
-        if let Some(reception) = &mut self.reception {
+        for reception in self.receptions() {
             reception.spoiled.get_or_insert(Fate::Deaf);
         }
     }
@@ -315,6 +370,11 @@ impl Transceiver {
         self.reception.as_mut()
     }
 
+    /// All that it receives at once.
+    pub fn receptions(&mut self) -> impl Iterator<Item = &mut Reception> {
+        self.reception.iter_mut().chain(&mut self.beside)
+    }
+
     /// Whether `tx` is what it receives, and nothing has spoiled that yet.
     pub fn receives(&self, tx: usize) -> bool {
         let reception = self.reception.as_ref();
@@ -323,19 +383,27 @@ impl Transceiver {
 
     pub fn lock(&mut self, reception: Reception) {
         self.reception = Some(reception);
+        self.beside.clear();
+    }
+
+    /// Receive that one too, which comes together with what it receives.
+    pub fn lock_beside(&mut self, reception: Reception) {
+        self.beside.push(reception);
     }
 
     /// What it receives is lost for this reason, whatever has spoiled it before.
     pub fn spoil(&mut self, fate: Fate) {
-        if let Some(reception) = &mut self.reception {
+        for reception in self.receptions() {
             reception.spoiled = Some(fate);
         }
     }
 
-    /// Power of all signals together on these frequencies.
-    pub fn heard_mw(&self, span: Span) -> f64 {
+    /// Power of all signals together on these frequencies, but for those that come together with
+    /// what is received.
+    pub fn heard_mw(&self, span: Span, together: Option<To>) -> f64 {
         let on_them = |signal: &Signal| signal.mw * signal.span.share_in(span);
-        self.air.iter().map(on_them).sum()
+        let others = |signal: &&Signal| together.is_none() || signal.together != together;
+        self.air.iter().filter(others).map(on_them).sum()
     }
 
     /// How many of the secondary channels, from the narrowest on, have been idle for `space`.
@@ -359,6 +427,17 @@ impl Transceiver {
         }
     }
 
+    /// The signals that are received will not be, for this reason or for what has spoiled them before.
+    pub fn let_all_go(&mut self, cause: Fate) {
+        let receptions = self.reception.iter().chain(&self.beside);
+        for reception in receptions {
+            let same = self.air.iter_mut().find(|signal| signal.tx == reception.tx);
+            if let Some(signal) = same {
+                signal.cause = reception.spoiled.unwrap_or(cause);
+            }
+        }
+    }
+
     /// A signal begins; `cause` is why it is not received if it is not.
     pub fn add(&mut self, arriving: &Arriving, cause: Fate) {
         self.air.push(Signal {
@@ -367,6 +446,7 @@ impl Transceiver {
             hear: arriving.signal.hear,
             span: arriving.signal.span,
             cause,
+            together: arriving.together,
         });
     }
 
@@ -377,33 +457,14 @@ impl Transceiver {
     /// By error rate: count the bits since the interference last changed. Call it before each
     /// change, as all these bits are counted at the present ratio.
     pub fn count_bits(&mut self, now: Instant, phy: &Phy, hearing: &Hearing) {
-        let Some(reception) = &mut self.reception else {
+        if hearing.model != Model::ErrorRate {
             return;
-        };
+        }
         // An A-MPDU keeps the course of the interference instead.
-        if hearing.model != Model::ErrorRate || reception.aggregate {
-            return;
+        let bits_matter = |reception: &&mut Reception| !reception.aggregate;
+        for reception in self.receptions().filter(bits_matter) {
+            reception.count_bits(now, phy, hearing);
         }
-        let noise_mw = hearing.noise_mw(reception.rate);
-        let sinr = reception.mw / (reception.interference_mw + noise_mw);
-        let (rate, counted) = (reception.rate, reception.counted);
-        let header = reception.begins + phy.sync(rate);
-        let body = reception.begins + phy.preamble(rate);
-        // The stretch may contain the end of the preamble or header, which have their own rates.
-        let parts = [
-            (counted, now.min(header), Rate::DSSS_1),
-            (counted.max(header), now.min(body), phy.header_rate(rate)),
-            (counted.max(body), now, rate),
-        ];
-        for (from, to, rate) in parts {
-            if to > from {
-                let bits = to.since(from).as_nanos() as f64 / 1000.0 * rate.mbps();
-                // A sum of logarithms does not underflow, and `log1p` keeps the digits of tiny
-                // error rates.
-                reception.log_success += bits * libm::log1p(-bit_error_rate(rate, sinr));
-            }
-        }
-        reception.counted = now;
     }
 
     /// A signal ends; returns why it was not received.
@@ -421,6 +482,16 @@ impl Transceiver {
         signal.cause
     }
 
+    /// That one is over; those that came together with it go on.
+    fn take_reception(&mut self, tx: usize) -> Option<Reception> {
+        if let Some(at) = self.beside.iter().position(|reception| reception.tx == tx) {
+            return Some(self.beside.remove(at));
+        }
+        let ended = self.reception.take_if(|reception| reception.tx == tx)?;
+        self.reception = self.beside.pop();
+        Some(ended)
+    }
+
     /// Fate of `tx`, if the radio was receiving it. `cut` is whether it broke off. `subframes` are
     /// the frames of an A-MPDU that the radio looks at.
     pub fn end_reception(
@@ -430,7 +501,7 @@ impl Transceiver {
         subframes: &[Subframe],
         setup: &Setup,
     ) -> Option<Ended> {
-        let reception = self.reception.take_if(|reception| reception.tx == tx)?;
+        let reception = self.take_reception(tx)?;
         let hearing = &setup.hearing;
         let worst_mw = reception.worst_mw;
         let mut fate = reception.spoiled.unwrap_or(Fate::Delivered);
@@ -438,16 +509,17 @@ impl Transceiver {
         if cut {
             fate = Fate::Off;
         } else if reception.aggregate && fate == Fate::Delivered {
-            fates = self.fates_of_frames(&reception, subframes, setup);
+            (fate, fates) = self.fates_of_frames(&reception, subframes, setup);
             // One good frame is enough: the PPDU then counts as received, sets the NAV and ends
-            // EIFS.
-            let delivered = fates.contains(&Fate::Delivered);
-            fate = if delivered { Fate::Delivered } else { fates[0] };
+            // EIFS. A radio that looks at no frame goes by the preamble.
+            if let (Fate::Delivered, Some(first)) = (fate, fates.first()) {
+                let delivered = fates.contains(&Fate::Delivered);
+                fate = if delivered { Fate::Delivered } else { *first };
+            }
         } else if !hearing.by_threshold() && fate == Fate::Delivered {
             let success = match hearing.model {
                 Model::Table => {
-                    let noise_mw = hearing.noise_mw(reception.rate);
-                    let ratio = reception.mw / (worst_mw + noise_mw);
+                    let ratio = reception.mw / reception.beside_mw(worst_mw, hearing);
                     1.0 - hearing.table.loss(reception.rate, to_db(ratio))
                 }
                 _ => libm::exp(reception.log_success),
@@ -465,18 +537,18 @@ impl Transceiver {
         })
     }
 
-    /// Fates of an A-MPDU's frames. All are lost with the preamble. Each has its own errors, over
+    /// Fates of an A-MPDU's preamble and frames. All are lost with the preamble. Each has its own errors, over
     /// its own stretch of interference.
     fn fates_of_frames(
         &mut self,
         reception: &Reception,
         subframes: &[Subframe],
         setup: &Setup,
-    ) -> Vec<Fate> {
+    ) -> (Fate, Vec<Fate>) {
         let phy = &setup.params.phy;
         let rate = reception.rate;
         let hearing = &setup.hearing;
-        let body = reception.begins + phy.preamble(rate);
+        let body = reception.begins + reception.preamble;
         // Octets follow at an even pace. Service bits and symbol boundaries are left out.
         let after = |bytes: usize| {
             let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
@@ -485,7 +557,7 @@ impl Transceiver {
         let header = Stretch::of(reception, phy.header_rate(rate), hearing);
         let heard = header.fate(reception.begins, body, &mut self.errors, hearing);
         if heard != Fate::Delivered {
-            return alloc::vec![heard; subframes.len()];
+            return (heard, alloc::vec![heard; subframes.len()]);
         }
         let data = Stretch::of(reception, rate, hearing);
         let errors = &mut self.errors;
@@ -495,19 +567,22 @@ impl Transceiver {
             let to = after(subframe.offset + subframe.bytes);
             data.fate(from, to, errors, hearing)
         };
-        subframes.iter().map(fate).collect()
+        (heard, subframes.iter().map(fate).collect())
     }
 
     /// The signals that remain disturb what is received.
     pub fn sum_interference(&mut self, now: Instant) {
         // Summed anew: taking off each signal that ends would let rounding errors grow. The
         // difference may still come out below 0 by rounding.
-        let Some(span) = self.reception.as_ref().map(|reception| reception.span) else {
+        let Some(reception) = &self.reception else {
             return;
         };
-        let heard_mw = self.heard_mw(span);
-        if let Some(reception) = &mut self.reception {
-            let rest_mw = (heard_mw - reception.mw).max(0.0);
+        let (span, together) = (reception.span, reception.together);
+        let heard_mw = self.heard_mw(span, together);
+        // Those that come together are left out of the sum, all of them.
+        let own = f64::from(u8::from(together.is_none()));
+        for reception in self.receptions() {
+            let rest_mw = (heard_mw - own * reception.mw).max(0.0);
             reception.disturb(rest_mw, now);
         }
     }
@@ -531,9 +606,8 @@ struct Part {
 
 impl Stretch {
     fn of(reception: &Reception, rate: Rate, hearing: &Hearing) -> Self {
-        let noise_mw = hearing.noise_mw(reception.rate);
         let part = |&(from, interference_mw): &(Instant, f64)| {
-            let ratio = reception.mw / (interference_mw + noise_mw);
+            let ratio = reception.mw / reception.beside_mw(interference_mw, hearing);
             let log_right = match hearing.model {
                 Model::ErrorRate => libm::log1p(-bit_error_rate(rate, ratio)),
                 // These models go by the worst ratio of the stretch.

@@ -7,7 +7,7 @@ use super::{Moment, Radio};
 use crate::air::{Ended, Transmission};
 use crate::parts::{Arriving, Setup, Wake};
 use crate::space::Neighbour;
-use crate::Fate;
+use crate::{Fate, To};
 
 impl Radio {
     /// A transmission begins to be heard.
@@ -94,12 +94,12 @@ impl Radio {
         let mut fate = self.remove(slot, alone, at);
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
-        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV. The
-        // first frame decides that.
-        let each = tx.is_for(self.id) || at.setup.params.overhear;
-        let subframes = match (each, tx.ppdu.subframes.split_first()) {
-            (false, Some((first, _))) => core::slice::from_ref(first),
-            _ => &tx.ppdu.subframes[..],
+        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV.
+        let overhears = at.setup.params.overhear && tx.ppdu.beside.is_empty();
+        let subframes = match tx.ppdu.part_of(self.id) {
+            Some(part) => &part.subframes[..],
+            None if tx.ppdu.to == To::Everyone || overhears => &tx.ppdu.subframes[..],
+            None => tx.ppdu.looked_at(),
         };
         let received = (self.transceiver).end_reception(slot, tx.cut, subframes, at.setup);
         let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);

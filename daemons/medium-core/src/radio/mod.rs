@@ -143,8 +143,7 @@ impl Radio {
         for function in &mut self.functions {
             function.access.forget();
         }
-        self.txop.batch = None;
-        self.txop.goes_on = false;
+        self.txop.stop();
         let unsent = self.exchange.forget();
         let on_air = self.host.acknowledged();
         self.agreements.orphan(unsent.into_iter().chain(on_air));

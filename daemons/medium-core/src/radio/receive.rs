@@ -27,8 +27,9 @@ impl Radio {
             ended.fate = Fate::Off;
             return;
         }
-        let (now, ppdu) = (at.now, &tx.ppdu);
-        let mine = tx.is_to(self.id);
+        let now = at.now;
+        let part = tx.ppdu.part_of(self.id);
+        let (ppdu, mine) = (part.unwrap_or(&tx.ppdu), part.is_some());
         if !mine && !ppdu.nav.is_zero() {
             self.sense.set_nav(now + ppdu.nav);
         }
@@ -40,7 +41,9 @@ impl Radio {
         }
         match ppdu.step {
             Step::Data => ended.fate = self.receive_data(tx, ended.dbm, losses, at, effects),
-            Step::Aggregate => self.receive_aggregate(tx, ended, losses, at, effects),
+            Step::Aggregate | Step::Shared => {
+                self.receive_aggregate((tx.from, ppdu), ended, losses, at, effects);
+            }
             Step::Rts if mine => {
                 // A CTS goes only if the NAV is not set (10.3.2.9). A radio owes one answer at a
                 // time.
@@ -58,15 +61,15 @@ impl Radio {
             Step::Ack if mine && self.exchange.answered(Answer::Ack) => {
                 self.finish(Outcome::Acked, at, effects);
             }
-            Step::BlockAckRequest if mine => {
+            Step::BlockAckRequest | Step::Trigger if mine => {
                 if let Some(agreement) = ppdu.agreement {
                     self.agreements.asked(tx.from, agreement, at.setup);
                     self.answer_block(tx.from, ppdu, at, effects);
                 }
             }
-            Step::BlockAck if mine && self.exchange.answered(Answer::BlockAck) => {
+            Step::BlockAck if mine && self.is_block_ack_due() => {
                 if let Some(block_ack) = ppdu.block_ack {
-                    self.block_acked(&block_ack, at, effects);
+                    self.block_acked(tx.from, &block_ack, at, effects);
                 }
             }
             _ => {}
@@ -92,7 +95,7 @@ impl Radio {
         let no_ack = at.setup.params.no_ack;
         let (link, counted) = (self.link_from(tx.from), (ppdu.step, ppdu.data_number));
         let mut is_lost = |up| losses.take(link, counted, up, at.now);
-        let mine = tx.is_to(self.id);
+        let mine = ppdu.part_of(self.id).is_some();
         let for_host = mine || ppdu.to == To::Everyone;
         let losable = for_host && !payload.class.is_beacon();
         if losable && is_lost(false) {
@@ -107,7 +110,7 @@ impl Radio {
                     .repeats((tx.from, ppdu.function), ppdu.number),
             };
         let spoiled = losable && !repeat && is_lost(true);
-        let arrived = arrived(tx, payload, ppdu.bytes, dbm);
+        let arrived = arrived((tx.from, ppdu), payload, ppdu.bytes, dbm);
         let acknowledged = mine && !no_ack;
         let wanted = for_host && !repeat && !spoiled;
         let to = self.id;
@@ -162,21 +165,20 @@ impl Radio {
 
     fn receive_aggregate(
         &mut self,
-        tx: &Transmission,
+        (from, ppdu): (RadioId, &Ppdu),
         ended: &mut Ended,
         losses: &mut Losses,
         at: Moment<'_>,
         effects: &mut Effects,
     ) {
-        let ppdu = &tx.ppdu;
-        let link = self.link_from(tx.from);
-        let mine = ppdu.agreement.filter(|_| tx.is_to(self.id));
+        let link = self.link_from(from);
+        let mine = ppdu.agreement.filter(|_| ppdu.is_for(self.id));
         let mut some = false;
         for (subframe, fate) in ppdu.subframes.iter().zip(&mut ended.fates) {
             if *fate != Fate::Delivered {
                 continue;
             }
-            let arrived = arrived(tx, subframe.payload, subframe.bytes, ended.dbm);
+            let arrived = arrived((from, ppdu), subframe.payload, subframe.bytes, ended.dbm);
             let Some((tid, _)) = mine else {
                 self.overhear(arrived, at, effects);
                 continue;
@@ -188,19 +190,27 @@ impl Radio {
                 continue;
             }
             some = true;
-            let repeat = self.agreements.repeats(tx.from, place, at.setup);
+            let repeat = self.agreements.repeats(from, place, at.setup);
             let spoiled = !repeat && losses.take(link, counted, true, at.now);
             self.receive_in_agreement(place, arrived, spoiled, at);
             if spoiled {
                 *fate = Fate::ErrorModel;
             }
         }
-        if mine.is_some() {
-            if some {
-                self.answer_block(tx.from, ppdu, at, effects);
-            } else {
-                ended.fate = Fate::ErrorModel;
+        match mine {
+            Some(_) if !some => ended.fate = Fate::ErrorModel,
+            Some((tid, _)) if ppdu.step == Step::Shared => {
+                // It is asked for its BlockAck later, so the host gets what has come now.
+                let (_, arrived) = (self.agreements).answer(from, tid, at.now, at.setup, effects);
+                let to = self.id;
+                effects.extend(
+                    arrived
+                        .into_iter()
+                        .map(|arrived| Effect::HandUp { to, arrived }),
+                );
             }
+            Some(_) => self.answer_block(from, ppdu, at, effects),
+            None => {}
         }
     }
 
@@ -225,9 +235,17 @@ impl Radio {
             return;
         };
         let (block_ack, deliver) = self.agreements.answer(from, tid, at.now, at.setup, effects);
+        // More than its own time is reserved where the sender asks others for theirs next.
+        let own = at.setup.timing.answered(Answer::BlockAck, ppdu.rate);
+        let nav = match ppdu.asked {
+            None if ppdu.nav > own => ppdu.nav - own,
+            _ => Duration::ZERO,
+        };
         let answer = response(ppdu, from).map(|answer| Response {
+            nav,
             block_ack: Some(block_ack),
             agreement: ppdu.agreement,
+            asked: ppdu.asked,
             deliver,
             ..answer
         });
@@ -248,13 +266,13 @@ impl Radio {
     }
 }
 
-fn arrived(tx: &Transmission, payload: Payload, bytes: usize, dbm: Dbm) -> Arrived {
+fn arrived((from, ppdu): (RadioId, &Ppdu), payload: Payload, bytes: usize, dbm: Dbm) -> Arrived {
     Arrived {
-        from: tx.from,
+        from,
         frame: payload.id,
         bytes,
         dbm,
-        rate: tx.ppdu.rate,
+        rate: ppdu.rate,
         held: false,
     }
 }
@@ -269,6 +287,7 @@ fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
         nav: Duration::ZERO,
         block_ack: None,
         agreement: None,
+        asked: None,
         deliver: Vec::new(),
     })
 }

@@ -49,15 +49,18 @@ impl Radio {
         self.book(at.now);
         self.transceiver.begin_sending(tx);
         if ppdu.step == Step::Rts || ppdu.step.is_data() {
-            if let Some(batch) = &self.txop.batch {
-                (self.functions[self.txop.function].line).spend(batch, lasts);
+            // Receivers that are served together share the time.
+            let each = lasts / ppdu.parts().count() as u64;
+            let line = &mut self.functions[self.txop.function].line;
+            for batch in self.txop.batches() {
+                line.spend(batch, each);
             }
         }
         if ppdu.step == Step::Data {
             self.counters.tx_frames += 1;
             self.counters.tx_bytes += ppdu.bytes as u64;
         }
-        for subframe in &ppdu.subframes {
+        for subframe in ppdu.parts().flat_map(|part| &part.subframes) {
             self.counters.tx_frames += 1;
             self.counters.tx_bytes += subframe.bytes as u64;
         }
@@ -91,6 +94,7 @@ impl Radio {
         match self.exchange.sent(ppdu, repeats, at.now, at.setup) {
             Sent::Waits(wake) => effects.push(Effect::Wake(wake)),
             Sent::IsOver => self.finish(Outcome::Sent, at, effects),
+            Sent::Asks => self.ask_next(at.now + at.setup.timing.sifs, effects),
             Sent::Nothing => {}
         }
     }

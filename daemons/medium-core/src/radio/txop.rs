@@ -2,13 +2,15 @@
 //! What an access function sends when it has won the channel, and what follows from the answer
 //! (IEEE 802.11-2020 10.3.4.4, 10.23.2). DCF is one function whose TXOP has one exchange.
 
+use alloc::vec::Vec;
+
 use hoplab_base::{Duration, Instant};
 
 use super::{Moment, Radio};
-use crate::parts::{Batch, BlockAck, Due, Effect, Effects, Ppdu, Timer, Wake};
+use crate::parts::{Asked, Batch, BlockAck, Due, Effect, Effects, Ppdu, Setup, Timer, Wake};
 use crate::step::Step;
-use crate::timing::RTS_BYTES;
-use crate::{Outcome, Width};
+use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, RTS_BYTES};
+use crate::{Acknowledgement, Outcome, RadioId, Rate, To, Width};
 
 /// What has won the channel.
 #[derive(Default)]
@@ -17,11 +19,53 @@ pub struct Txop {
     pub function: usize,
     /// The batch of its line that is in service: it or its RTS is on the air, or awaits its answer.
     pub batch: Option<Batch>,
+    /// Of further receivers, which are served together with it.
+    beside: Vec<Batch>,
+    /// A receiver of them has answered.
+    some_answered: bool,
+    /// It asks for their answers when a SIFS is over.
+    asks: bool,
     ends: Instant,
     /// How wide its PPDUs may be.
     widest: Option<Width>,
     /// It goes on sending when a SIFS is over.
     pub goes_on: bool,
+}
+
+impl Txop {
+    /// All batches in service.
+    pub fn batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batch.iter().chain(&self.beside)
+    }
+
+    /// A batch is in service no longer: the one for this receiver, of several.
+    fn take(&mut self, from: RadioId) -> Option<Batch> {
+        if self.beside.is_empty() {
+            return self.batch.take();
+        }
+        let to = To::Radio(from);
+        if let Some(at) = self.beside.iter().position(|batch| batch.to == to) {
+            return Some(self.beside.remove(at));
+        }
+        let answered = self.batch.take_if(|batch| batch.to == to);
+        self.next_beside();
+        answered
+    }
+
+    /// The next receiver's batch takes the place of one that is done.
+    fn next_beside(&mut self) {
+        if self.batch.is_none() && !self.beside.is_empty() {
+            self.batch = Some(self.beside.remove(0));
+        }
+    }
+
+    /// It ends in the midst, as its radio goes off.
+    pub fn stop(&mut self) {
+        self.batch = None;
+        self.beside.clear();
+        self.goes_on = false;
+        self.asks = false;
+    }
 }
 
 impl Radio {
@@ -97,6 +141,13 @@ impl Radio {
         let (txop, setup) = (&mut self.txop, at.setup);
         let line = &mut self.functions[txop.function].line;
         let numbers = &mut self.exchange.numbers;
+        txop.some_answered = false;
+        if let Some(together) = line.next_together(numbers, time, txop.widest, setup) {
+            together.iter().for_each(|batch| line.try_once(batch));
+            txop.beside = together;
+            txop.next_beside();
+            return self.together(at);
+        }
         let batch = line.next(numbers, time, is_first, txop.widest, setup)?;
         // The try counts from its RTS on, whether or not a CTS lets the data follow.
         line.try_once(&batch);
@@ -118,9 +169,7 @@ impl Radio {
 
     /// The frames of the batch whose turn it is, or the request.
     pub(super) fn batch(&mut self, at: Moment<'_>) -> Option<Ppdu> {
-        let setup = at.setup;
-        let batch = self.txop.batch.as_ref()?;
-        let mut subframes = (self.functions[self.txop.function].line).carried(batch, setup);
+        let (setup, batch) = (at.setup, self.txop.batch.as_ref()?);
         let rate = batch.attempts.rate;
         let nav = batch
             .answer
@@ -130,29 +179,109 @@ impl Radio {
             () if batch.is_aggregate() => Step::Aggregate,
             () => Step::Data,
         };
-        let plain =
-            self.exchange
-                .control(step, batch.to, batch.bytes, nav.unwrap_or_default(), setup);
-        let mut ppdu = Ppdu {
-            agreement: batch.tid.map(|tid| (tid, batch.start)),
-            function: self.txop.function as u8,
-            rate,
-            width: rate.width(),
-            ..plain
-        };
+        let mut ppdu = self.carry(batch, step, nav.unwrap_or_default(), setup);
         if step == Step::Data {
-            let only = subframes.pop()?;
+            let only = ppdu.subframes.pop()?;
             ppdu.payload = Some(only.payload);
             ppdu.number = only.number;
             ppdu.data_number = only.data_number;
             ppdu.attempt = only.attempt;
         }
-        ppdu.subframes = subframes;
         Some(ppdu)
+    }
+
+    /// The PPDU of a batch, with all its frames as those of an A-MPDU.
+    fn carry(&self, batch: &Batch, step: Step, nav: Duration, setup: &Setup) -> Ppdu {
+        let rate = batch.attempts.rate;
+        let line = &self.functions[self.txop.function].line;
+        Ppdu {
+            subframes: line.carried(batch, setup),
+            agreement: batch.tid.map(|tid| (tid, batch.start)),
+            function: self.txop.function as u8,
+            rate,
+            width: rate.width(),
+            shape: batch.shape,
+            ..(self.exchange).control(step, batch.to, batch.bytes, nav, setup)
+        }
+    }
+
+    /// Rates of the batches in service, if receivers are served together.
+    fn rates(&self) -> Vec<Rate> {
+        let batches = self.txop.batches();
+        batches.map(|batch| batch.attempts.rate).collect()
+    }
+
+    /// The batches of several receivers, in one PPDU.
+    fn together(&self, at: Moment<'_>) -> Option<Ppdu> {
+        let by = at.setup.params.ofdma?.acknowledgement;
+        let nav = at.setup.timing.answered_together(by, &self.rates());
+        let mut parts = self.txop.batches().enumerate().map(|(number, batch)| {
+            let at_once = number == 0 && by == Acknowledgement::Sequential;
+            let step = if at_once {
+                Step::Aggregate
+            } else {
+                Step::Shared
+            };
+            self.carry(batch, step, nav, at.setup)
+        });
+        let first = parts.next()?;
+        let beside = parts.collect();
+        Some(Ppdu { beside, ..first })
+    }
+
+    /// Those that were served together are asked for their answers at this time.
+    pub(super) fn ask_next(&mut self, at: Instant, effects: &mut Effects) {
+        self.txop.asks = true;
+        effects.push(Effect::Wake(Wake {
+            at,
+            timer: Timer::Respond,
+            generation: 0,
+        }));
+    }
+
+    /// All of them by a trigger, or the next one by a BlockAckReq.
+    fn ask(&self, at: Moment<'_>) -> Option<Ppdu> {
+        let (setup, timing) = (at.setup, &at.setup.timing);
+        let rates = self.rates();
+        let request = |batch: &Batch, step, bytes, nav, rate| Ppdu {
+            agreement: batch.tid.map(|tid| (tid, batch.start)),
+            function: self.txop.function as u8,
+            rate,
+            width: batch.attempts.rate.width(),
+            ..(self.exchange).control(step, batch.to, bytes, nav, setup)
+        };
+        if setup.params.ofdma?.acknowledgement == Acknowledgement::Sequential {
+            let (batch, (first, others)) = (self.txop.batch.as_ref()?, rates.split_first()?);
+            let others = others.iter().map(|rate| timing.sifs + timing.asked(*rate));
+            let own = timing.answered(Answer::BlockAck, *first);
+            let nav = others.fold(own, |sum, one| sum + one);
+            let rate = timing.control_rate(*first);
+            let step = Step::BlockAckRequest;
+            return Some(request(batch, step, BLOCK_ACK_REQUEST_BYTES, nav, rate));
+        }
+        let answers = timing.triggered_rates(&rates);
+        let shape = timing.triggered_block_acks(&answers);
+        let nav = timing.sifs + shape.lasts;
+        let (rate, _) = timing.mu_bar(&rates);
+        let bytes = timing.mu_bar_bytes(rates.len());
+        let asks = self.txop.batches().zip(answers);
+        let mut parts = asks.map(|(batch, answer)| Ppdu {
+            asked: Some(Asked {
+                rate: answer,
+                shape,
+            }),
+            ..request(batch, Step::Trigger, bytes, nav, rate)
+        });
+        let first = parts.next()?;
+        let beside = parts.collect();
+        Some(Ppdu { beside, ..first })
     }
 
     /// Its TXOP goes on a SIFS after the last answer.
     pub(super) fn next_of_txop(&mut self, at: Moment<'_>, effects: &mut Effects) -> Option<Ppdu> {
+        if core::mem::take(&mut self.txop.asks) {
+            return self.ask(at);
+        }
         if !core::mem::take(&mut self.txop.goes_on) || !self.power.is_up() {
             return None;
         }
@@ -216,14 +345,23 @@ impl Radio {
         self.after_exchange(at, effects);
     }
 
-    /// A BlockAck of what it sent.
+    /// Whether a BlockAck is what it waits for. Of several that a trigger has asked for, further ones
+    /// may follow.
+    pub(super) fn is_block_ack_due(&mut self) -> bool {
+        let is_first_of_several =
+            !self.txop.beside.is_empty() && self.exchange.awaited() == Some(Answer::BlockAck);
+        is_first_of_several || self.exchange.answered(Answer::BlockAck)
+    }
+
+    /// A BlockAck of what it sent to that radio.
     pub(super) fn block_acked(
         &mut self,
+        from: RadioId,
         block_ack: &BlockAck,
         at: Moment<'_>,
         effects: &mut Effects,
     ) {
-        let Some(batch) = self.txop.batch.take() else {
+        let Some(batch) = self.txop.take(from) else {
             return;
         };
         let limits = at.setup.retry_limits;
@@ -234,11 +372,22 @@ impl Radio {
             effects.push(Effect::Conclude(finished));
         });
         counters.retries += again as u64;
-        self.after_exchange(at, effects);
+        self.txop.some_answered = true;
+        if self.txop.batch.is_none() {
+            self.after_exchange(at, effects);
+        } else if self.asks_one_by_one(at) {
+            self.exchange.answered(Answer::BlockAck);
+            self.ask_next(at.now + at.setup.timing.sifs, effects);
+        }
+    }
+
+    fn asks_one_by_one(&self, at: Moment<'_>) -> bool {
+        let ofdma = at.setup.params.ofdma;
+        ofdma.is_some_and(|ofdma| ofdma.acknowledgement == Acknowledgement::Sequential)
     }
 
     /// No answer came to the batch or to its RTS: retry with a doubled window, or give up
-    /// (10.3.4.4, 10.23.2.12).
+    /// (10.3.4.4, 10.23.2.12). Of receivers that are served together one answer is enough.
     pub(super) fn timeout(&mut self, generation: u64, at: Moment<'_>, effects: &mut Effects) {
         let Some(missing) = self.exchange.overdue(generation) else {
             return;
@@ -247,21 +396,43 @@ impl Radio {
         let Some(batch) = self.txop.batch.take() else {
             return;
         };
+        let mut given_up = self.fail(&batch, missing, at, effects);
+        if self.asks_one_by_one(at) {
+            self.txop.next_beside();
+            if self.txop.batch.is_some() {
+                return self.ask_next(at.now, effects);
+            }
+        }
+        for batch in core::mem::take(&mut self.txop.beside) {
+            given_up += self.fail(&batch, missing, at, effects);
+        }
+        let access = &mut self.functions[self.txop.function].access;
+        if given_up > 0 || self.txop.some_answered {
+            access.finish(at.now);
+        } else {
+            access.retry(at.now);
+        }
+        self.resume(at, effects);
+    }
+
+    /// No answer came to a batch; returns how many of its frames are given up.
+    fn fail(
+        &mut self,
+        batch: &Batch,
+        missing: Answer,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) -> u64 {
         let limits = at.setup.retry_limits;
         let mut given_up = 0;
-        let function = &mut self.functions[self.txop.function];
-        function.line.fail(&batch, missing, limits, |finished| {
+        let line = &mut self.functions[self.txop.function].line;
+        line.fail(batch, missing, limits, |finished| {
             given_up += 1;
             effects.push(Effect::Conclude(finished));
         });
         self.counters.retry_limit += given_up;
-        if given_up > 0 {
-            function.access.finish(at.now);
-        } else {
-            self.counters.retries += 1;
-            function.access.retry(at.now);
-        }
-        self.resume(at, effects);
+        self.counters.retries += u64::from(given_up == 0);
+        given_up
     }
 
     /// The exchange of the batch starts over with a wider window.

@@ -25,22 +25,42 @@ pub fn signal_begins(
     hearing: &Hearing,
 ) -> Fate {
     let mw = arriving.signal.mw;
-    let (capture, noise_mw) = (hearing.capture_ratio, hearing.noise_mw(arriving.rate));
+    let capture = hearing.capture_ratio;
     let decodable = arriving.signal.hear == Hear::Frame && hearing.decodes(arriving.signal.dbm);
     let sending = transceiver.is_sending();
     let mut cause = unlocked(decodable);
     let mut lock = decodable && transceiver.reception().is_none();
     // The new signal is not in yet: `Radio::signal_begins` adds it after this.
-    let others_mw = transceiver.heard_mw(arriving.signal.span);
-    if let Some(reception) = transceiver.reception_mut() {
+    let others_mw = transceiver.heard_mw(arriving.signal.span, arriving.together);
+    // Stronger than all else by the capture ratio.
+    let stands_out = mw >= capture * hearing.beside_mw(others_mw, arriving.rate, arriving.together);
+    let spoiled = if sending {
+        // A sending radio locks as well, though deaf. To it the frame counts as one with errors.
+        Some(Fate::Deaf)
+    } else if hearing.by_threshold() && !stands_out {
+        // Alone it would be too weak: noise, not others, is to blame.
+        let alone = others_mw == 0.0;
+        Some(if alone { Fate::Weak } else { Fate::Collided })
+    } else {
+        None
+    };
+    let first = transceiver.reception();
+    if first.is_some_and(|first| first.is_together_with(arriving)) {
+        if decodable {
+            transceiver.lock_beside(Reception::new(arriving, others_mw, spoiled));
+        }
+        return cause;
+    }
+    for reception in transceiver.receptions() {
         reception.disturb_more(&arriving.signal, arriving.begins);
         reception.worst_mw = reception.worst_mw.max(reception.interference_mw());
-        let noise_of_it_mw = hearing.noise_mw(reception.rate);
-        let drowned = reception.mw < capture * (reception.interference_mw() + noise_of_it_mw);
+        let others_mw = reception.beside_mw(reception.interference_mw(), hearing);
         // Of an A-MPDU it drowns the frames that it lasts for.
-        if hearing.by_threshold() && drowned && !reception.aggregate {
+        if hearing.by_threshold() && reception.mw < capture * others_mw && !reception.aggregate {
             reception.spoiled.get_or_insert(Fate::Collided);
         }
+    }
+    if let Some(reception) = transceiver.reception() {
         if decodable && reception.spoiled.is_none() {
             cause = Fate::CaptureLost;
         }
@@ -48,25 +68,13 @@ pub fn signal_begins(
         // Later, only a receiver that restarts on a much stronger preamble changes over.
         let settled = reception.began + hearing.settles;
         let together = arriving.begins <= settled && mw > reception.mw;
-        let stronger = mw >= capture * (others_mw + noise_mw);
-        let later = hearing.capture_later && stronger && !sending;
+        let later = hearing.capture_later && stands_out && !sending;
         if decodable && (together || later) {
-            let (loser, why) = (reception.tx, reception.spoiled);
-            transceiver.let_go(loser, why.unwrap_or(Fate::Collided));
+            transceiver.let_all_go(Fate::Collided);
             lock = true;
         }
     }
     if lock {
-        // A sending radio locks as well, though deaf. To it the frame counts as one with errors.
-        let spoiled = if sending {
-            Some(Fate::Deaf)
-        } else if hearing.by_threshold() && mw < capture * (others_mw + noise_mw) {
-            // Alone it would be too weak: noise, not others, is to blame.
-            let alone = others_mw == 0.0;
-            Some(if alone { Fate::Weak } else { Fate::Collided })
-        } else {
-            None
-        };
         transceiver.lock(Reception::new(arriving, others_mw, spoiled));
     }
     cause

@@ -2,6 +2,8 @@
 //! What tests of the engine share, and examples.
 #![allow(dead_code)] // Each test program uses a part.
 
+use std::collections::BTreeMap;
+
 use hoplab_medium_core::{
     Attempts, CategoryParams, Class, Duration, Edca, Frame, Instant, LinkId, Medium, Output,
     Params, Phy, Position, RadioId, Rate, Standard, Station, To,
@@ -180,6 +182,65 @@ pub fn saturate_and(
         }
     }
     done
+}
+
+/// Keep many frames of each (sender, receiver, TID) waiting; frames delivered of each, in their order.
+pub fn keep_waiting(
+    medium: &mut Medium,
+    flows: &[(usize, usize, u8)],
+    (bytes, rate): (usize, Rate),
+    seconds: u64,
+) -> Vec<u64> {
+    const DEPTH: usize = 800;
+    let mut id = 0;
+    let mut of = BTreeMap::new();
+    let mut delivered = vec![0; flows.len()];
+    let mut last = vec![0; flows.len()];
+    let mut send = |medium: &mut Medium, of: &mut BTreeMap<u64, usize>, flow: usize| {
+        let (from, to, tid) = flows[flow];
+        id += 1;
+        of.insert(id, flow);
+        let frame = Frame {
+            id,
+            to: To::Radio(RadioId::new(to)),
+            bytes,
+            rates: vec![Attempts {
+                rate,
+                tries: 7,
+                rts: false,
+            }],
+            class: Class::Data,
+            routing: false,
+            tid: Some(tid),
+            numbered: None,
+        };
+        medium.enqueue(RadioId::new(from), frame);
+    };
+    for flow in 0..flows.len() {
+        for _ in 0..DEPTH {
+            send(medium, &mut of, flow);
+        }
+    }
+    let end = after(seconds * SECOND);
+    while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
+        medium.advance(next);
+        while let Some(output) = medium.poll_output() {
+            match output {
+                Output::Deliver { frame, .. } => {
+                    let flow = of[&frame];
+                    delivered[flow] += 1;
+                    assert!(frame > last[flow], "frames come in their order");
+                    last[flow] = frame;
+                }
+                Output::Status { frame, .. } => {
+                    let flow = of[&frame];
+                    send(medium, &mut of, flow);
+                }
+                _ => {}
+            }
+        }
+    }
+    delivered
 }
 
 /// Numbers of stations of which figures are kept.

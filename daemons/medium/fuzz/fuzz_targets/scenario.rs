@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Course, Dbm, Duration,
-    Edca, Energy, Fading, Frame, Guard, Instant, Interferer, Leakage, LossModel, LossRule, Medium,
-    Mhz, Nic, Numbered, Output, Params, Position, RadioId, Rate, Reception, Rules, Share, Standard,
-    Station, Takes, To, Wall, Waypoint, Width,
+    Acknowledgement, Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Course,
+    Dbm, Duration, Edca, Energy, Fading, Frame, Guard, Instant, Interferer, Leakage, LossModel,
+    LossRule, Medium, Mhz, Nic, Numbered, Ofdma, Output, Params, Position, RadioId, Rate,
+    Reception, Rules, Scheduler, Share, Standard, Station, Takes, To, Wall, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -111,6 +111,15 @@ fn params(from: &mut Bytes<'_>) -> Params {
         params.phy.standard = if from.chance() {
             Standard::Vht { signal_extension }
         } else {
+            params.ofdma = from.chance().then(|| Ofdma {
+                scheduler: [
+                    Scheduler::RoundRobin,
+                    Scheduler::ProportionalFair,
+                    Scheduler::Airtime,
+                ][from.below(3)],
+                acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
+                    [from.below(2)],
+            });
             Standard::He { signal_extension }
         };
     }

@@ -35,7 +35,9 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
         rate: Rate::DSSS_1,
         begins: us(0),
         ends: us(1000),
+        preamble: Duration::from_micros(192),
         aggregate: false,
+        together: None,
     }
 }
 

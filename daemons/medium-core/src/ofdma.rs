@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which stations an access point serves together, in resource units of one PPDU, and how they
+//! acknowledge that (IEEE 802.11ax-2021 26.5.1).
+
+use hoplab_base::Duration;
+
+use crate::{Guard, Rate, Width};
+
+/// How frames of several receivers go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Ofdma {
+    pub scheduler: Scheduler,
+    pub acknowledgement: Acknowledgement,
+}
+
+/// Who is served first where more wait than a PPDU has resource units. [`Scheduler::order`] is the
+/// place for one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
+pub enum Scheduler {
+    /// Receivers take turns.
+    RoundRobin,
+    /// The largest rate over the mean throughput so far (Kelly 1997).
+    ProportionalFair,
+    /// The least time on the air so far.
+    Airtime,
+}
+
+/// How receivers of one PPDU acknowledge it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
+pub enum Acknowledgement {
+    /// All at once in their resource units, when a trigger frame (MU-BAR) asks them (26.4.4.5).
+    MuBar,
+    /// The first one at once, and each other one when a BlockAckReq asks it (26.4.4.3).
+    Sequential,
+}
+
+/// What a receiver has got so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Served {
+    pub airtime: Duration,
+    /// Mean of the bits that a round brings.
+    pub bits: f64,
+}
+
+/// Rounds over which that mean goes.
+const ROUNDS: f64 = 100.0;
+
+impl Served {
+    /// A round more, in which it may get something.
+    pub fn pass_round(&mut self) {
+        self.bits *= 1.0 - 1.0 / ROUNDS;
+    }
+
+    /// It has got so many bits.
+    pub fn gets(&mut self, bits: f64) {
+        self.bits += bits / ROUNDS;
+    }
+}
+
+/// A receiver with frames that may go together with others'.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Candidate {
+    pub flow: usize,
+    /// On the whole channel.
+    pub rate: Rate,
+    pub served: Served,
+}
+
+impl Candidate {
+    /// Width and guard interval, which all of a PPDU share.
+    pub fn channel(&self) -> (Width, Option<Guard>) {
+        let guard = self.rate.scheme().map(|scheme| scheme.guard);
+        (self.rate.width(), guard)
+    }
+
+    /// By proportional fairness. A receiver that has got nothing is worth most.
+    fn worth(&self) -> f64 {
+        self.rate.mbps() / self.served.bits
+    }
+}
+
+impl Scheduler {
+    /// Bring candidates from the order of their turns into that in which they are served.
+    pub(crate) fn order(self, candidates: &mut [Candidate]) {
+        match self {
+            Self::RoundRobin => {}
+            Self::ProportionalFair => {
+                candidates.sort_by(|one, other| other.worth().total_cmp(&one.worth()));
+            }
+            Self::Airtime => candidates.sort_by_key(|candidate| candidate.served.airtime),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedulers_serve_in_their_order() {
+        let candidate = |flow: usize, mcs, millis, bits| Candidate {
+            flow,
+            rate: Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate"),
+            served: Served {
+                airtime: Duration::from_millis(millis),
+                bits,
+            },
+        };
+        let waiting = [
+            candidate(0, 0, 3, 1000.0),
+            candidate(1, 11, 2, 30_000.0),
+            candidate(2, 4, 1, 4000.0),
+            candidate(3, 0, 4, 0.0),
+        ];
+        let order = |scheduler: Scheduler| {
+            let mut candidates = waiting;
+            scheduler.order(&mut candidates);
+            candidates.map(|candidate| candidate.flow)
+        };
+        assert_eq!(order(Scheduler::RoundRobin), [0, 1, 2, 3]);
+        assert_eq!(order(Scheduler::Airtime), [2, 1, 0, 3]);
+        // Mbit/s over mean bits: 8.6 / 1000, 143.4 / 30,000, 51.6 / 4000, and one without bits.
+        assert_eq!(order(Scheduler::ProportionalFair), [3, 2, 0, 1]);
+    }
+
+    /// With equal rates both fair schedulers come round to everybody.
+    #[test]
+    fn what_was_got_long_ago_counts_little() {
+        let mut served = Served::default();
+        served.gets(1000.0);
+        assert_eq!(served.bits, 10.0);
+        for _ in 0..500 {
+            served.pass_round();
+        }
+        assert!(served.bits < 0.1);
+    }
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! An access point that serves several stations at once, against the times of one exchange by hand
+//! (IEEE 802.11ax-2021 27.3). `--nocapture` prints the table of `docs/medium-figures.md`.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{after, at, at_5_ghz, category, keep_waiting, ms, SECOND};
+use hoplab_medium_core::{
+    Acknowledgement, Aggregation, AirKind, Aired, Attempts, Class, Dbm, Duration, Edca, Fate,
+    Frame, Guard, LossModel, LossRule, Medium, Ofdma, Outcome, Output, Params, RadioId, Rate,
+    Reception, Scheduler, Standard, Station, To, Unit, Width,
+};
+
+const WINDOW: usize = 256;
+const SIFS_US: f64 = 16.0;
+/// AIFS of best effort, and the mean backoff of 15 slots.
+const ACCESS_US: f64 = SIFS_US + 3.0 * 9.0 + 7.5 * 9.0;
+const BOTH: [Acknowledgement; 2] = [Acknowledgement::MuBar, Acknowledgement::Sequential];
+
+fn params(acknowledgement: Option<Acknowledgement>) -> Params {
+    Params {
+        phy: at_5_ghz(Standard::He {
+            signal_extension: false,
+        }),
+        edca: Some(Edca {
+            categories: [category(3, 15, 1023, 0); 4],
+            aggregation: Some(Aggregation {
+                window: WINDOW,
+                octets: usize::MAX,
+                start_spacing: Duration::from_micros(8),
+                by_hosts: false,
+            }),
+            rts_threshold: usize::MAX,
+        }),
+        ofdma: acknowledgement.map(|acknowledgement| Ofdma {
+            scheduler: Scheduler::RoundRobin,
+            acknowledgement,
+        }),
+        queue_packets: 20_000,
+        capture_db: 1000.0,
+        ..Params::default()
+    }
+}
+
+/// An access point and so many stations around it.
+fn cell(stations: usize) -> Vec<Station> {
+    let places = (0..=stations).map(|i| at(&format!("s{i}"), i as f64));
+    places.collect()
+}
+
+fn flows(stations: usize) -> Vec<(usize, usize, u8)> {
+    (1..=stations).map(|to| (0, to, 0)).collect()
+}
+
+fn he(mcs: u8, width: Width) -> Rate {
+    Rate::he(mcs, 1, width, Guard::Ns800).expect("an HE rate")
+}
+
+/// At 24 Mbit/s, which answers at MCS 3 and more go by.
+fn control_us(octets: usize) -> f64 {
+    20.0 + 4.0 * ((22 + 8 * octets) as f64 / 96.0).ceil()
+}
+
+/// One way of serving so many stations at MCS 7 (64-QAM 5/6), of one stream and 0.8 us.
+struct Case {
+    stations: usize,
+    width: Width,
+    /// Receivers of a PPDU, data bits that a symbol has for each, and microseconds of HE-SIG-B, all
+    /// by hand from 27.3.11.8.
+    users: usize,
+    bits: usize,
+    sig_b_us: f64,
+    /// Data bits of a symbol of MCS 3 (16-QAM 1/2) on the same unit.
+    answer_bits: usize,
+}
+
+const CASES: [Case; 10] = [
+    // HE-SIG-B at its MCS 5 has 208 bits a symbol: 18 + 52 bits, 18 + 2 x 52, 18 + 4 x 52 + 31.
+    case(1, Width::Mhz20, 1, 1170, 0.0, 0),
+    case(2, Width::Mhz20, 2, 510, 4.0, 204),
+    case(4, Width::Mhz20, 4, 240, 4.0, 96),
+    case(8, Width::Mhz20, 4, 240, 4.0, 96),
+    case(9, Width::Mhz20, 9, 120, 8.0, 48),
+    // Of 80 MHz it has half of the users in each content: 27 + 31, 27 + 52, 27 + 2 x 52, 27 + 4 x 52.
+    case(1, Width::Mhz80, 1, 4900, 0.0, 0),
+    case(2, Width::Mhz80, 2, 2340, 4.0, 936),
+    case(4, Width::Mhz80, 4, 1170, 4.0, 468),
+    case(8, Width::Mhz80, 8, 510, 4.0, 204),
+    case(16, Width::Mhz80, 16, 240, 8.0, 96),
+];
+
+const fn case(
+    stations: usize,
+    width: Width,
+    users: usize,
+    bits: usize,
+    sig_b_us: f64,
+    answer_bits: usize,
+) -> Case {
+    Case {
+        stations,
+        width,
+        users,
+        bits,
+        sig_b_us,
+        answer_bits,
+    }
+}
+
+impl Case {
+    fn ppdu_us(&self, octets: usize) -> f64 {
+        let symbols = ((16 + 8 * octets) as f64 / self.bits as f64).ceil();
+        36.0 + self.sig_b_us + 7.2 + 13.6 * symbols
+    }
+
+    /// Octets of an A-MPDU of frames so long, each at least 8 us after the one before.
+    fn octets(&self, frames: usize, frame: usize) -> usize {
+        let spacing = (8.0 * self.bits as f64 / 13.6 / 8.0).ceil() as usize;
+        let padded = (4 + frame).max(spacing).next_multiple_of(4);
+        (frames - 1) * padded + 4 + frame
+    }
+
+    /// From the end of the data to that of the last BlockAck, of 24 + 32 octets.
+    fn answered_us(&self, by: Acknowledgement) -> f64 {
+        let block_ack = SIFS_US + control_us(56);
+        let others = self.users as f64 - 1.0;
+        match by {
+            _ if self.users == 1 => block_ack,
+            Acknowledgement::Sequential => {
+                block_ack + others * (SIFS_US + control_us(24) + block_ack)
+            }
+            Acknowledgement::MuBar => {
+                // The trigger frame has 28 octets and 9 each. Its answers have a preamble of 40 us, a
+                // training of 8 us with 1.6 us of guard interval, and 60 octets.
+                let symbols = ((16 + 8 * 60) as f64 / self.answer_bits as f64).ceil();
+                let trigger = control_us(28 + 9 * self.users);
+                SIFS_US + trigger + SIFS_US + 48.0 + 14.4 * symbols
+            }
+        }
+    }
+
+    /// Frames that one second brings to all.
+    fn frames(&self, frame: usize, by: Acknowledgement) -> f64 {
+        let fits = |frames: &usize| self.ppdu_us(self.octets(*frames, frame)) <= 5484.0;
+        let frames = (1..=WINDOW).rev().find(fits).expect("one frame fits");
+        let lasts = self.ppdu_us(self.octets(frames, frame)) + self.answered_us(by);
+        (frames * self.users) as f64 * 1e6 / (ACCESS_US + lasts)
+    }
+}
+
+/// The limit is a hundredth; the mean of the backoffs alone is known to some thousandths.
+#[test]
+fn saturated_stations_get_what_the_times_of_an_exchange_give() {
+    println!("width stations acknowledgement octets frames/s by_formula deviation");
+    for case in &CASES {
+        for by in BOTH {
+            for bytes in [106, 1538] {
+                let mut medium = Medium::new(params(Some(by)), cell(case.stations), vec![]);
+                let load = (bytes, he(7, case.width));
+                let done = keep_waiting(&mut medium, &flows(case.stations), load, 4);
+                let measured = done.iter().sum::<u64>() as f64 / 4.0;
+                let expected = case.frames(bytes, by);
+                let off = measured / expected - 1.0;
+                println!(
+                    "{} {} {by:?} {bytes} {measured:.0} {expected:.0} {:+.2} %",
+                    case.width.mhz(),
+                    case.stations,
+                    100.0 * off
+                );
+                assert!(off.abs() < 0.01, "{} {by:?} {bytes}", case.stations);
+                // Turns give each the same.
+                let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
+                assert!(*least as f64 > 0.95 * *most as f64, "{done:?}");
+                assert!(medium.audit().holds());
+            }
+        }
+    }
+}
+
+/// What was on the air up to then, and the medium's other outputs.
+fn run(medium: &mut Medium, until_ms: u64) -> (Vec<Aired>, Vec<Output>) {
+    let (mut aired, mut others) = (vec![], vec![]);
+    while let Some(next) = medium.next_deadline().filter(|next| *next < ms(until_ms)) {
+        medium.advance(next);
+        while let Some(output) = medium.poll_output() {
+            match output {
+                Output::Aired(one) => aired.push(one),
+                other => others.push(other),
+            }
+        }
+    }
+    (aired, others)
+}
+
+fn frame(id: u64, to: usize, bytes: usize, rate: Rate) -> Frame {
+    Frame {
+        id,
+        to: To::Radio(RadioId::new(to)),
+        bytes,
+        rates: vec![Attempts {
+            rate,
+            tries: 7,
+            rts: false,
+        }],
+        class: Class::Data,
+        routing: false,
+        tid: Some(0),
+        numbered: None,
+    }
+}
+
+/// A frame that occupies the channel, behind which those of stations 1 and 2 gather.
+fn gather(medium: &mut Medium, to: &[usize]) {
+    let rate = he(7, Width::Mhz20);
+    medium.advance(ms(1));
+    medium.enqueue(RadioId::new(0), frame(1, 3, 1500, rate));
+    medium.advance(ms(1) + Duration::from_micros(100));
+    for (number, to) in to.iter().enumerate() {
+        medium.enqueue(RadioId::new(0), frame(10 + number as u64, *to, 1000, rate));
+    }
+}
+
+fn traced(by: Acknowledgement, stations: Vec<Station>, losses: Vec<LossRule>) -> Medium {
+    let params = Params {
+        trace: true,
+        ..params(Some(by))
+    };
+    Medium::new(params, stations, losses)
+}
+
+#[test]
+fn one_ppdu_carries_frames_of_two_stations_and_both_answer() {
+    for by in BOTH {
+        let mut medium = traced(by, cell(3), vec![]);
+        gather(&mut medium, &[1, 2, 2]);
+        let (aired, outputs) = run(&mut medium, 20);
+        let data: Vec<_> = aired
+            .iter()
+            .filter(|one| one.kind == AirKind::Data && one.frame != Some(1))
+            .collect();
+        assert_eq!(data.len(), 3, "{by:?}");
+        let (first, last) = (data[0], data[2]);
+        assert!(data
+            .iter()
+            .all(|one| (one.at, one.until) == (first.at, first.until)));
+        assert!(data.iter().all(|one| one.fate == Fate::Delivered));
+        let unit = |one: &Aired| one.rate.scheme().and_then(|scheme| scheme.unit);
+        assert_eq!([unit(first), unit(last)], [Some(Unit::Tones106); 2]);
+        // 8 x 2008 + 16 bits and padding need 32 symbols of 510; the preamble takes 47.2 us.
+        assert_eq!(first.until.since(first.at).as_nanos(), 47_200 + 32 * 13_600);
+        // The NAV of others lasts until the last answer ends.
+        let answers = || aired.iter().filter(|one| one.kind == AirKind::BlockAck);
+        assert_eq!(answers().count(), 2);
+        let ends = answers().map(|one| one.until).max().unwrap();
+        assert_eq!(first.until + first.nav, ends, "{by:?}");
+        let begins: Vec<_> = answers().map(|one| one.at).collect();
+        assert_eq!(begins[0] == begins[1], by == Acknowledgement::MuBar);
+        let mut order = BTreeMap::<RadioId, Vec<u64>>::new();
+        for output in &outputs {
+            if let Output::Deliver { frame, to, .. } = output {
+                order.entry(*to).or_default().push(*frame);
+            }
+        }
+        assert_eq!(order[&RadioId::new(1)], [10]);
+        assert_eq!(order[&RadioId::new(2)], [11, 12]);
+        let acked = |output: &&Output| {
+            matches!(
+                output,
+                Output::Status {
+                    outcome: Outcome::Acked,
+                    ..
+                }
+            )
+        };
+        assert_eq!(outputs.iter().filter(acked).count(), 4);
+    }
+}
+
+/// Loss of one station's answers, or of its frames, concerns that one alone.
+#[test]
+fn a_station_that_does_not_answer_leaves_the_others_alone() {
+    for by in BOTH {
+        for lost in [
+            (Some(0), Some(1)),
+            (Some(1), Some(0)),
+            (Some(0), Some(2)),
+            (Some(2), Some(0)),
+        ] {
+            let rule = LossRule {
+                takes: hoplab_medium_core::Takes::Frames,
+                active: ms(0)..ms(4),
+                ..LossRule::always(
+                    lost.0.map(RadioId::new),
+                    lost.1.map(RadioId::new),
+                    LossModel::Uniform { rate: 1.0 },
+                )
+            };
+            let mut medium = traced(by, cell(3), vec![rule]);
+            gather(&mut medium, &[1, 2]);
+            let (_, outputs) = run(&mut medium, 60);
+            let acked = |output: &&Output| {
+                matches!(
+                    output,
+                    Output::Status {
+                        outcome: Outcome::Acked,
+                        ..
+                    }
+                )
+            };
+            assert_eq!(outputs.iter().filter(acked).count(), 3, "{by:?} {lost:?}");
+            let came = |output: &&Output| matches!(output, Output::Deliver { .. });
+            assert_eq!(outputs.iter().filter(came).count(), 3, "{by:?} {lost:?}");
+            assert!(medium.audit().holds());
+        }
+    }
+}
+
+/// Frames in flight to a station that is off come to an end, and those to others arrive.
+#[test]
+fn a_station_that_goes_off_takes_only_its_own_frames() {
+    for by in BOTH {
+        let mut medium = traced(by, cell(3), vec![]);
+        medium.schedule_power(ms(1), RadioId::new(2), false);
+        let rate = he(7, Width::Mhz20);
+        for id in 0..600 {
+            medium.enqueue(
+                RadioId::new(0),
+                frame(id, 1 + (id % 2) as usize, 1000, rate),
+            );
+        }
+        let (_, outputs) = run(&mut medium, 2000);
+        let to_the_first = |output: &&Output| matches!(output, Output::Deliver { to, .. } if *to == RadioId::new(1));
+        assert_eq!(outputs.iter().filter(to_the_first).count(), 300, "{by:?}");
+        let audit = medium.audit();
+        assert!(audit.holds() && audit.open == 0, "{by:?} {audit:?}");
+    }
+}
+
+/// A single station, one with another width, frames without an agreement: as without the key.
+#[test]
+fn who_cannot_share_is_served_alone() {
+    let (wide, narrow) = (he(7, Width::Mhz80), he(7, Width::Mhz20));
+    let vht = Rate::vht(7, 1, Width::Mhz80, false).expect("a VHT rate");
+    for rates in [[wide, narrow], [wide, vht], [vht, vht]] {
+        let mut medium = traced(Acknowledgement::MuBar, cell(3), vec![]);
+        for (number, rate) in rates.into_iter().enumerate() {
+            for id in 0..4 {
+                let id = 10 * number as u64 + id;
+                medium.enqueue(RadioId::new(0), frame(id, 1 + number, 1000, rate));
+            }
+        }
+        let (aired, _) = run(&mut medium, 50);
+        let unit = |one: &Aired| one.rate.scheme().and_then(|scheme| scheme.unit);
+        assert!(aired.iter().all(|one| unit(one).is_none()));
+        let data = aired.iter().filter(|one| one.kind == AirKind::Data);
+        assert_eq!(data.count(), 8);
+    }
+}
+
+/// A station far away loses its frames by its own ratio, and the one nearby gets all.
+#[test]
+fn each_station_receives_by_its_own_ratio() {
+    let places = vec![at("ap", 0.0), at("near", 5.0), at("far", 400.0)];
+    let params = Params {
+        reception: Reception::ErrorRate,
+        noise_dbm: Some(Dbm(-90.0)),
+        cs_threshold_dbm: Dbm(-110.0),
+        ..params(Some(Acknowledgement::MuBar))
+    };
+    let mut medium = Medium::new(params, places, vec![]);
+    let done = keep_waiting(&mut medium, &flows(2), (1500, he(11, Width::Mhz20)), 1);
+    let link = |to| {
+        let link = hoplab_medium_core::LinkId {
+            from: RadioId::new(0),
+            to: RadioId::new(to),
+        };
+        medium.link(link)
+    };
+    let (near, far) = (link(1), link(2));
+    assert!(done[0] > 1000 && near.weak == 0, "{near:?}");
+    assert!(far.frames > 100 && far.delivered == 0, "{far:?}");
+}
+
+/// Stations that are served together take turns where more wait than a PPDU has units: each
+/// scheduler gives all of them the same if their rates are the same.
+#[test]
+fn schedulers_serve_all() {
+    let both = [Scheduler::ProportionalFair, Scheduler::Airtime];
+    for scheduler in both {
+        let mut params = params(Some(Acknowledgement::MuBar));
+        params.ofdma = params.ofdma.map(|ofdma| Ofdma { scheduler, ..ofdma });
+        let mut medium = Medium::new(params, cell(7), vec![]);
+        let done = keep_waiting(&mut medium, &flows(7), (1000, he(7, Width::Mhz20)), 3);
+        let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
+        assert!(
+            *least as f64 > 0.9 * *most as f64,
+            "{scheduler:?}: {done:?}"
+        );
+    }
+}
+
+/// With short frames to many, sharing a PPDU beats one PPDU each, as each of these has its own
+/// backoff, preamble and answer.
+#[test]
+fn short_frames_to_many_go_faster_together() {
+    // Few frames of each wait, as of games or calls: each PPDU of one station is nearly empty.
+    let frames = |acknowledgement| {
+        let mut medium = Medium::new(params(acknowledgement), cell(16), vec![]);
+        let rate = he(7, Width::Mhz80);
+        let mut delivered = 0;
+        let mut id = 0;
+        let mut send = |medium: &mut Medium, to: usize| {
+            id += 1;
+            medium.enqueue(RadioId::new(0), frame(id * 100 + to as u64, to, 200, rate));
+        };
+        (1..=16).for_each(|to| send(&mut medium, to));
+        let end = after(SECOND);
+        while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
+            medium.advance(next);
+            while let Some(output) = medium.poll_output() {
+                match output {
+                    Output::Deliver { .. } => delivered += 1,
+                    Output::Status { frame, .. } => send(&mut medium, (frame % 100) as usize),
+                    _ => {}
+                }
+            }
+        }
+        f64::from(delivered)
+    };
+    let alone = frames(None);
+    let together = frames(Some(Acknowledgement::MuBar));
+    println!("{alone} frames a second alone, {together} together");
+    // By hand: alone 110.5 us of access, 43.2 + 13.6 us of data and 16 + 28 us of ACK, 211.3 us each.
+    // Together 110.5, 51.2 + 7 x 13.6 us, and 16 + 84 + 16 + 134.4 us of answers: 507.3 us for 16.
+    assert!((alone * 211.3e-6 - 1.0).abs() < 0.02, "{alone}");
+    assert!(
+        (together * 507.3e-6 / 16.0 - 1.0).abs() < 0.02,
+        "{together}"
+    );
+}

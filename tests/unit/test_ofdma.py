@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stations that an access point serves together (`radio.ofdma`): the medium's document, and where
+that cannot be."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hoplab.guest.medium import config
+from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.resolved import Resolved
+from hoplab.model.network.plan import plan
+from hoplab.model.resolve import file
+from hoplab.model.resolve.resolve import resolve
+
+CELL = """
+[[cell]]
+access_point = "ap"
+clients = ["n0", "n1"]
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 5
+[[station]]
+name = "n1"
+x_m = 6
+"""
+PAIR = '[topology]\nkind = "pair"\nspacing_m = 10\n'
+TOGETHER = 'ofdma = "airtime"\n'
+
+
+def resolved(text: str, radio: str = TOGETHER, profile: str = "80211ax") -> Resolved:
+    radio = f'[radio]\nprofile = "{profile}"\n{radio}'
+    return resolve(file.parse(tomllib.loads(text + radio), "ofdma.toml"))
+
+
+@pytest.mark.parametrize(
+    ("radio", "expected"),
+    [
+        ("", None),
+        (TOGETHER, {"scheduler": "airtime", "acknowledgement": "mu-bar"}),
+        (
+            'ofdma = "round-robin"\nofdma_ack = "sequential"\n',
+            {"scheduler": "round-robin", "acknowledgement": "sequential"},
+        ),
+    ],
+)
+def test_the_document_names_it_only_where_it_is_asked_for(
+    tmp_path: Path, radio: str, expected: dict[str, str] | None
+) -> None:
+    """So documents of before stay what they were."""
+    (tmp_path / "raw").mkdir()
+    written = config.write(plan(resolved(CELL, radio)), 0, tmp_path, overhear=False)
+    assert json.loads(written.read_text())["params"].get("ofdma") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "radio", "words"),
+    [
+        (
+            PAIR + '[routing]\nprotocol = "hwmp"\n',
+            TOGETHER,
+            ['radio.ofdma: "airtime" is of access points alone', "here is a mesh"],
+        ),
+        (CELL, TOGETHER + "aggregation = false\n", ["needs A-MPDUs", "aggregation = true"]),
+        (CELL, TOGETHER + "rts_threshold = 500\n", ["radio.rts_threshold: 500", "set 2347"]),
+        (CELL, 'ofdma_ack = "sequential"\n', ["ofdma_ack counts only where ofdma is"]),
+        (CELL, 'ofdma = "fastest"\n', ["radio.ofdma", "round-robin"]),
+    ],
+)
+def test_what_cannot_be_served_together_is_refused(text: str, radio: str, words: list[str]) -> None:
+    with pytest.raises(ScenarioError) as error:
+        resolved(text, radio)
+    for word in words:
+        assert word in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("profile", ["80211ac", "80211be"])
+def test_only_802_11ax_serves_stations_together(profile: str) -> None:
+    with pytest.raises(ScenarioError, match="ofdma counts only where standard is"):
+        resolved(CELL, profile=profile)
