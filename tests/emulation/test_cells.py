@@ -2,6 +2,7 @@
 """Access points and their clients: association, keys, traffic by way of the access point."""
 
 import struct
+from collections import defaultdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
-from tests.validate import classes, high_efficiency
+from tests.validate import classes, high_efficiency, ofdma
 from tests.validate.aggregation import Case
 from tests.validate.saturation import (
     BEST_EFFORT,
@@ -264,6 +265,31 @@ def test_a_cell_at_6_ghz_has_the_throughput_that_the_standard_leaves(
     assert mbps == pytest.approx((1 - beacons) * high_efficiency.maximum_mbps(case), rel=0.01)
     channel = struct.pack("<HH", 5975, 0x0140)
     assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(channel) > 1000
+
+
+@pytest.mark.parametrize("ack", ofdma.ACKS)
+def test_stations_share_a_ppdu_in_units_of_the_channel(
+    tmp_path: Path, run_scenario: Run, ack: str
+) -> None:
+    """Four on 80 MHz: each has 242 tones, and hears of its own frames alone. The capture names the
+    unit, and which frame answers a trigger."""
+    case = ofdma.Case(4, 234, ack)
+    scenario = ofdma.scenario(case) | {"duration_s": 0.6}
+    scenario["measure"] |= {"frames": True, "captures": ["air"]}
+    run_scenario(tomli_w.dumps(scenario))
+    found = results.load(tmp_path / "run1")
+    shared = [row for row in found.rows("frames") if abs(row["rate_mbps"] - 1170 / 13.6) < 1e-6]
+    receivers = defaultdict(set)
+    for row in shared:
+        receivers[row["t_s"], row["until_s"]].add(row["dst"])
+    assert {len(names) for names in receivers.values()} == {4}
+    assert {row["fate"] for row in shared} == {"delivered"}
+    octets = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    # To several users, MCS 7, and a unit of 242 tones: format 2 and 7 of radiotap's HE field.
+    data = struct.pack("<6H", 0x40A2, 0x0002, 7 << 8 | 0x2000, 0, 7, 1)
+    assert octets.count(data) == len(shared)
+    answer = struct.pack("<6H", 0x40A3, 0x0002, 3 << 8 | 0x2000, 0, 1 << 4 | 7, 1)
+    assert (octets.count(answer) > 20) == (ack == "mu-bar")
 
 
 CATEGORIES = """

@@ -113,7 +113,7 @@ def scenario(case: Case) -> dict[str, Any]:
     sockets = math.ceil(SOCKETS / case.stations)
     mbps = 1.1 * case.maximum_mbps() / case.stations / sockets
     flows = [
-        {**sender("ap", client, PAYLOAD, mbps), "name": f"{client}.{socket}"}
+        {**sender("ap", client, PAYLOAD, mbps), "name": f"{client}-{socket}"}
         for client in clients
         for socket in range(sockets)
     ]

@@ -399,8 +399,8 @@ mod tests {
         }
     }
 
-    /// Two users at MCS 5 on 106 tones, 408 data bits a symbol: 36 us and a symbol of HE-SIG-B before
-    /// one HE-LTF of 7.2 us, then symbols of 13.6 us.
+    /// Two users at MCS 5 on 106 tones, 408 data bits a symbol. One symbol of HE-SIG-B follows 36 us,
+    /// then one HE-LTF of 7.2 us and symbols of 13.6 us.
     #[test]
     fn users_beside_each_other_last_as_the_longest() {
         let phy = Phy {

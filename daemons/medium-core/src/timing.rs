@@ -112,8 +112,8 @@ impl Timing {
         MU_BAR_BYTES + MU_BAR_USER_BYTES * users
     }
 
-    /// The rate of a BlockAck that a trigger asks for, after data at `rate` on a resource unit: the
-    /// fastest MCS that corresponds to a mandatory rate and is no faster than them.
+    /// The rate of a BlockAck that a trigger asks for, after data at `rate` on a resource unit. Its MCS
+    /// is that of the control rate (10.6.6.5).
     pub fn triggered_rate(&self, rate: Rate) -> Option<Rate> {
         let scheme = rate.scheme()?;
         let mcs = match self.control_rate(rate) {

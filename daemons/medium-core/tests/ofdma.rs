@@ -383,8 +383,8 @@ fn each_station_receives_by_its_own_ratio() {
     assert!(far.frames > 100 && far.delivered == 0, "{far:?}");
 }
 
-/// Stations that are served together take turns where more wait than a PPDU has units: each
-/// scheduler gives all of them the same if their rates are the same.
+/// Seven stations take turns in four units. Each scheduler gives all of them the same, as their
+/// rates are the same.
 #[test]
 fn schedulers_serve_all() {
     let both = [Scheduler::ProportionalFair, Scheduler::Airtime];
@@ -433,10 +433,13 @@ fn short_frames_to_many_go_faster_together() {
     let together = frames(Some(Acknowledgement::MuBar));
     println!("{alone} frames a second alone, {together} together");
     // By hand: alone 110.5 us of access, 43.2 + 13.6 us of data and 16 + 28 us of ACK, 211.3 us each.
-    // Together 110.5, 51.2 + 7 x 13.6 us, and 16 + 84 + 16 + 134.4 us of answers: 507.3 us for 16.
-    assert!((alone * 211.3e-6 - 1.0).abs() < 0.02, "{alone}");
+    // Together 110.5 us, 51.2 + 8 x 13.6 us, and 16 + 80 + 16 + 134.4 us of answers, 516.9 us for 16.
+    // The data are 1648 bits, which fill seven symbols of 240. LDPC needs an eighth (19.3.11.7.5). Of
+    // its two codewords of 1296, 480 bits are shortened and 96 punctured. The 96 are more than a tenth
+    // of 432 check bits, and 480 < 1.2 x 96 x 5.
+    assert!((alone * 211.3e-6 - 1.0).abs() < 0.01, "{alone}");
     assert!(
-        (together * 507.3e-6 / 16.0 - 1.0).abs() < 0.02,
+        (together * 516.9e-6 / 16.0 - 1.0).abs() < 0.01,
         "{together}"
     );
 }

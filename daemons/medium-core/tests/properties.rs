@@ -351,8 +351,8 @@ fn every_frame_has_one_fate_and_one_status() {
     }
 }
 
-/// The same with an access point's ways: what is drawn with categories, at HE's rates and without
-/// RTS, so that frames of several receivers go together.
+/// What is drawn with categories, at HE's rates and without RTS, so that frames of several receivers
+/// go together.
 fn served_together(run: u64) -> Drawn {
     let mut drawn = draw(run);
     drawn.params.phy.standard = Standard::He {
