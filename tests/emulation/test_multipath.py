@@ -77,6 +77,42 @@ def test_the_path_manager_does_as_the_station_says(run_scenario: Run) -> None:
         assert _vias(run_scenario(TWO.format(mptcp=mptcp, keys=""))) == expected
 
 
+RADIOS = """duration_s = 5
+radio = {{ profile = "80211n", channel = 36 }}
+routing = {{ protocol = "static" }}
+station = [
+    {{ name = "server", radio = false }},
+    {{ name = "ap" }},
+    {{ name = "laptop", x_m = 10, mptcp = {mptcp} }},
+]
+cell = [
+    {{ access_point = "ap", clients = ["laptop"] }},
+    {{ access_point = "ap", clients = ["laptop"], channel = 149 }},
+]
+link = [{{ ends = ["server", "ap"], rate_mbps = 1000, delay_ms = 2 }}]
+[[flow]]
+protocol = "mptcp"
+source = "{source}"
+destination = "{destination}"
+"""
+
+
+@pytest.mark.parametrize("ends", [("laptop", "server"), ("server", "laptop")])
+def test_two_radios_carry_twice_what_one_does(run_scenario: Run, ends: tuple[str, str]) -> None:
+    """The server has one address. So it learns of the laptop's second one, down as well as up."""
+    source, destination = ends
+
+    def mbps(mptcp: str) -> dict[str, float]:
+        text = RADIOS.format(mptcp=mptcp, source=source, destination=destination)
+        rows = results.load(Path(run_scenario(text)["folder"])).rows("subflows")
+        return {row["via"]: 8e-6 * row["acked_bytes"] / 5 for row in rows}
+
+    both, one = mbps("{}"), mbps('{ without = ["ap"] }')
+    assert set(both) == {"radio", "ap"} and len(one) == 1
+    assert sum(both.values()) == pytest.approx(2 * sum(one.values()), rel=0.1)
+    assert both["ap"] == pytest.approx(both["radio"], rel=0.1)
+
+
 def test_a_counted_transfer_ends_with_its_last_octet(run_scenario: Run) -> None:
     text = TWO.format(mptcp="{}", keys="packets = 500\npacket_bytes = 1000")
     (flow,) = results.load(Path(run_scenario(text)["folder"])).rows("flows")

@@ -7,8 +7,9 @@ import pytest
 
 from hoplab.guest.probes.subflows import Subflows
 from hoplab.model.errors import ScenarioError
-from hoplab.model.network.multipath import connections, paths
+from hoplab.model.network.multipath import connections, members, paths
 from hoplab.model.network.plan import Plan, plan
+from hoplab.model.network.reach import neighbours
 from hoplab.model.resolve.file import parse
 from hoplab.model.resolve.resolve import resolve
 
@@ -52,6 +53,62 @@ def test_the_radio_is_the_first_path() -> None:
 def test_a_link_may_be_left_out() -> None:
     found = paths(planned(radio=True, host={"mptcp": {"without": ["one"]}}), "host", "server")
     assert [one.via for one in found] == ["radio", "two"]
+
+
+def two_radios(**keys: Any) -> Plan:
+    """A host in two cells of one access point, which a wire joins to the server."""
+    host = {"name": "host", "x_m": 10, **keys.pop("host", {})}
+    cell = {"access_point": "ap", "clients": ["host"]}
+    document: dict[str, Any] = {
+        "duration_s": 5,
+        "radio": {"profile": "80211n", "channel": 36},
+        "routing": {"protocol": "static"},
+        "station": [host, {"name": "ap"}, WIRED[-1]],
+        "cell": [cell, {**cell, "channel": 149}],
+        "link": [{"ends": ["ap", "server"]}],
+        "flow": [{"protocol": "mptcp", "source": "server", "destination": "host"}],
+        **keys,
+    }
+    return plan(resolve(parse(document, "scenario")))
+
+
+def test_a_further_radio_is_a_path_with_an_address_of_its_own() -> None:
+    made = two_radios()
+    first, second = paths(made, "host", "server")
+    assert (first.via, second.via) == ("radio", "ap")
+    assert first.stations == second.stations == ("host", "ap", "server")
+    assert second.address == made.further["host:wlan1"]
+    addresses = [*made.address.values(), *made.further.values()]
+    addresses += [end.address for ends in made.ends.values() for end in ends]
+    assert len(addresses) == len(set(addresses))
+    assert [one.via for one in paths(made, "server", "host")] == ["ap"]
+
+
+def test_stations_of_two_cells_are_neighbours_once() -> None:
+    assert neighbours(two_radios().scenario) == {
+        "host": ["ap"],
+        "ap": ["host", "server"],
+        "server": ["ap"],
+    }
+
+
+def test_a_further_radio_may_be_left_out() -> None:
+    made = two_radios(host={"mptcp": {"without": ["ap"]}})
+    assert [one.via for one in paths(made, "host", "server")] == ["radio"]
+
+
+def test_a_radio_whose_clients_roam_is_no_path() -> None:
+    roaming = {"ssid": "home", "roaming": "bgscan"}
+    cells = [
+        {"access_point": "ap", "clients": ["host"], **roaming},
+        {"access_point": "other", "clients": [], "channel": 149, **roaming},
+    ]
+    made = planned(radio=True)
+    (wlan,) = made.wlans["host"]
+    assert members(wlan) == ("ap", "host")
+    stations = [{"name": "host"}, {"name": "ap"}, {"name": "other", "x_m": 30}, WIRED[-1]]
+    (wlan,) = two_radios(station=stations, cell=cells).wlans["host"]
+    assert members(wlan) == ()
 
 
 def test_a_subflow_is_named_by_the_end_that_has_several_paths() -> None:

@@ -9,7 +9,9 @@ from hoplab.model.keys.resolved import AnyFlow, MptcpFlow, PingFlow, Resolved, T
 from hoplab.model.keys.routers import ROUTERS
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.keys.split import STAMP_BYTES, Split
+from hoplab.model.network.multipath import members
 from hoplab.model.network.reach import narrowest_mtu, neighbours, next_hops, path
+from hoplab.model.network.wlans import wlans
 
 IP_TCP_HEADERS_BYTES = {4: 40, 6: 60}
 
@@ -75,15 +77,19 @@ def _multipath(scenario: Resolved, flow: MptcpFlow, i: int) -> None:
 
 
 def check_multipath(scenario: Resolved) -> None:
-    """Raise `ScenarioError` for neighbours of `mptcp` that no wire joins to their station."""
-    wired = {frozenset(link.ends) for link in scenario.link}
+    """Raise `ScenarioError` for neighbours of `mptcp` that neither a wire nor a further radio joins
+    to their station."""
+    joined = {frozenset(link.ends) for link in scenario.link}
+    for wlan in wlans(scenario):
+        if wlan.number:
+            joined |= {frozenset((wlan.station, other)) for other in members(wlan)}
     for i, station in enumerate(scenario.station):
         for name in ("without", "backup") if station.mptcp else ():
             for other in getattr(station.mptcp, name):
-                if frozenset((station.name, other)) not in wired:
+                if frozenset((station.name, other)) not in joined:
                     raise ScenarioError(
-                        f"station.{i}.mptcp.{name}: {other!r} is at no link of {station.name}; "
-                        "name the other end of one"
+                        f"station.{i}.mptcp.{name}: {other!r} is at no link of {station.name} and "
+                        "in no network of its second radio; name a station that is"
                     )
 
 

@@ -219,11 +219,11 @@ class Multipath(Table):
         8, "subflows that a connection may have beside the first; the kernel's limit", ge=0, le=8
     )
     without: tuple[Name, ...] = key(
-        (), "neighbours by wire whose links are no paths", max_length=64
+        (), "neighbours by wire or second radio that no path begins with", max_length=64
     )
     backup: tuple[Name, ...] = key(
         (),
-        "neighbours by wire whose links only carry data when no other path does",
+        "such neighbours whose paths only carry data when no other one does",
         max_length=64,
     )
     scheduler: Scheduler | None = key(

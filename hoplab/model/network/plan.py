@@ -40,6 +40,8 @@ HOSTS_OF_24 = 254
 SUBNET_6, HOST_6 = 64, 128
 LINKS_IN_BYTE = 64
 """Networks of four addresses in one value of an address's third byte."""
+FURTHER = 2
+"""Second byte of the addresses of radios beside a station's first. Stations have 0, wires 1."""
 FIRST_SERVER_PORT = 5201
 FIRST_CLIENT_PORT = 20_001
 """First port of the flows' data connections; flow i uses the i-th after it. Fixed ports distinguish
@@ -149,6 +151,13 @@ class Plan:
         """The radios of every station that has one, in order."""
         every = wlans(self.scenario)
         return {name: tuple(w for w in every if w.station == name) for name in self.radios}
+
+    @cached_property
+    def further(self) -> dict[str, str]:
+        """Address of each radio beside its station's first, by the radio's name, for paths of
+        MPTCP. No other packet has it."""
+        names = [wlan.name for own in self.wlans.values() for wlan in own if wlan.number]
+        return {name: _address(i, FURTHER) for i, name in enumerate(names, 1)}
 
     def wlan_in(self, station: str, network: ResolvedCell | ResolvedBackbone) -> Wlan:
         """The station's radio in this network."""
@@ -330,9 +339,9 @@ def addresses_of(stations: tuple[Station, ...]) -> dict[str, str]:
     return {s.name: s.port.address if s.port else _address(i) for i, s in numbered}
 
 
-def _address(number: int) -> str:
+def _address(number: int, second: int = 0) -> str:
     third, fourth = divmod(number - 1, HOSTS_OF_24)
-    return f"10.0.{third}.{fourth + 1}"
+    return f"10.{second}.{third}.{fourth + 1}"
 
 
 def _mac(number: int, radio: int = 0) -> str:

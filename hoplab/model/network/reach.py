@@ -100,7 +100,8 @@ def neighbours(
             near = {cell.access_point, *hear.get(cell.access_point, ())}
             served += [one for one in cell.members if one in near]
         for one in served:
-            graph[one] += [other for other in served if other != one]
+            known = {one, *graph[one]}
+            graph[one] += [other for other in served if other not in known]
     for backbone in scenario.backbone:
         heard_there = {a: [b for b in hear[a] if b in backbone.stations] for a in backbone.stations}
         for a in backbone.stations:
