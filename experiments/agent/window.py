@@ -10,6 +10,7 @@ flow may have how much when. Its reward is the sum of the logarithms of both rat
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
 from collections.abc import Callable
@@ -77,6 +78,14 @@ class Windows(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.smoothed = (1 - SMOOTHED) * self.smoothed + SMOOTHED * kbps
         reward = float(np.log(np.maximum(self.smoothed, LEAST_KBPS)).sum())
         return self._state(), reward, over, cut, info | {"kbps": kbps}
+
+    def branch(self) -> Windows:
+        """Return an environment that goes on from here by itself, to look ahead."""
+        scenario = self.unwrapped
+        assert isinstance(scenario, gym.ScenarioEnv)
+        made = copy.copy(self)
+        made.env, made.smoothed = scenario.branch(), self.smoothed.copy()
+        return made
 
     def _state(self) -> int:
         return int(np.digitize(self.smoothed[0] / self.smoothed.sum(), BINS))

@@ -2,8 +2,8 @@
 """What starts cost: ``python -m tests.bench.starts [TIMES]``.
 
 Prints medians of wall time and of processor time, of this process and its guests. One is of `reset`
-of an environment of ``hoplab.gym`` with the demo. One is of a test that pings in a ``network`` of
-three stations, with pytest's own share. Each is by copies, and by guests that boot.
+of an environment of ``hoplab.gym`` with the demo, one of its `branch` at 20 s. One is of a test that pings in a ``network`` of
+three stations, with pytest's own share. Each is by copies, and by guests that boot; branches then repeat their past.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest import mock
 
 from hoplab import gym
+from hoplab.host.machine.copies import Standing
 from hoplab.host.machine.originals import Originals
 from hoplab.model.resources import PROJECT
 
@@ -40,6 +41,10 @@ def main(times: int) -> None:
     with mock.patch.object(Originals, "_serves", lambda *_: False):
         booted = _resets(times)
     _tell("reset", copied, booted)
+    whole = _branches(times)
+    with mock.patch.object(Standing, "ask", lambda *_: None):
+        repeated = _branches(times)
+    _tell("branch", whole, repeated)
     _tell("a test in a network", _tests(times), _tests(times, "--hoplab-cold"))
 
 
@@ -48,6 +53,17 @@ def _resets(times: int) -> Cost:
     env = gym.ScenarioEnv(PROJECT / "experiments" / "demo.toml", gym.Window("flow0", 1, 16))
     env.reset(seed=1)
     costs = [_cost(partial(env.reset, seed=seed)) for seed in range(2, times + 2)]
+    env.close()
+    return _median(costs)
+
+
+def _branches(times: int) -> Cost:
+    """Return what a branch costs in the middle of the demo, once it has been closed too."""
+    env = gym.ScenarioEnv(PROJECT / "experiments" / "demo.toml", gym.Window("flow0", 1, 16))
+    env.reset(seed=1)
+    for _ in range(20):
+        env.step(8)
+    costs = [_cost(lambda: env.branch().close()) for _ in range(times)]
     env.close()
     return _median(costs)
 

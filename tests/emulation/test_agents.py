@@ -14,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 from hoplab import gym
 from hoplab.host.machine import watch
+from hoplab.host.machine.copies import Standing
 from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
 from hoplab.host.runs import again
@@ -133,6 +134,41 @@ def test_a_branch_has_the_future_that_its_past_would_have_had(make: Make) -> Non
     assert ended(further, [1, 1], other[0][4:]) == other[1]
     nested.close()
     assert ended(env, [2, 2, 2], whole[0][3:]) == whole[1]
+
+
+def test_a_branch_is_a_copy_of_the_guest_or_repeats_its_past(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bytes, at any depth, also once the run that it is a copy of has ended."""
+
+    def branched(by_copies: bool) -> tuple[str, str, str]:
+        env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
+        env.reset(seed=1)
+        env.step(8)
+        seen = []
+        with monkeypatch.context() as patch:
+            if by_copies:
+                patch.setattr(Steps, "_reached_again", pytest.fail)
+            else:
+                patch.setattr(Standing, "ask", lambda self, wish: None)
+            first = env.branch()
+            first.step(1)
+            second = first.branch()
+        seen.append(digest(first, 4))
+        seen.append(digest(env, 8))
+        seen.append(digest(second, 2))
+        return seen[0], seen[1], seen[2]
+
+    assert branched(True) == branched(False)
+
+
+def digest(env: gym.ScenarioEnv, window: int) -> str:
+    """The digest of a run that ends with this window."""
+    cut = False
+    while not cut:
+        _, _, _, cut, info = env.step(window)
+    env.close()
+    return str(info["digest"])
 
 
 def test_a_run_that_is_a_copy_is_as_one_that_booted(

@@ -317,11 +317,12 @@ def test_where_there_is_no_room_or_no_landlock_a_guest_boots(
 
 
 HOSTILE = {
-    "another word": (b"fork /", 0, b"refused: neither go nor copy"),
-    "nothing": (b" ", 0, b"refused: neither go nor copy"),
+    "another word": (b"fork /", 0, b"refused: neither go, copy nor whole"),
+    "nothing": (b" ", 0, b"refused: neither go, copy nor whole"),
     "a long word": (b"copy" * 100, 0, b"refused: too much of it"),
     "no descriptor": (b"copy", 0, b"refused: too few descriptors"),
     "three descriptors": (b"copy", 3, b"refused: too few descriptors"),
+    "three for a whole one": (b"whole", 3, b"refused: too few descriptors"),
     "six descriptors": (b"copy", 6, b"refused: too much of it"),
     "fifty descriptors": (b"copy", 50, b"refused: too much of it"),
     "to go after copies": (b"go", 0, b"refused: go after copies, or with descriptors"),
@@ -337,10 +338,11 @@ def test_an_original_refuses_what_is_no_request_and_goes_on(room: Path, made: Or
         assert line.recv(100) == answer
     assert descriptors(original) == before
     # Descriptors of the wrong kinds: there is a copy, and it ends.
-    socket.send_fds(line, [b"copy"], [place] * 4)
-    word, _, pid = line.recv(100).partition(b" ")
-    assert word == b"copy"
-    assert processes.reap(int(pid), 60) != 0
+    for kind in (b"copy", b"whole"):
+        socket.send_fds(line, [kind], [place] * 4)
+        word, _, pid = line.recv(100).partition(b" ")
+        assert word == b"copy"
+        assert processes.reap(int(pid), 60) != 0
     os.close(place)
     assert carried_out(room, "next", "print('copied')", made) == ["copied", "0"]
     assert [*made._originals.values()] == [original]

@@ -134,7 +134,7 @@ class Guest:
     def __init__(self, steps: Steps) -> None:
         line = Line()
         self.end = line.other
-        steps.attend(line.own)
+        steps.attend(line.own, None)
 
     def hear(self) -> Any:
         return json.loads(self.end.recv(1 << 16))

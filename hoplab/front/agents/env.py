@@ -20,6 +20,7 @@ from hoplab.front.agents.episode import Episode
 from hoplab.front.agents.family import Family
 from hoplab.front.agents.fields import Field, Observer, field
 from hoplab.host.machine import select
+from hoplab.host.machine.copies import Source
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.steps import Steps, Wanted
 from hoplab.model.errors import HoplabError, ScenarioError
@@ -117,7 +118,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             flows,
             any(one.for_medium for one in self._actions.values()),
         )
-        self._begin(Steps(wanted), self._family.episode(self._number))
+        self._begin(Steps(wanted), self._family.episode(self._number), self._family.originals)
         assert self._episode is not None
         at_s = self._episode.reached()
         assert at_s is not None
@@ -150,9 +151,10 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
     def branch(self) -> ScenarioEnv:
         """Return an environment that goes on from here by itself, with a run of its own.
 
-        Both have the same past, and with the same actions the same future, to the byte. The
-        branch's run repeats the past first, which takes as long as that took. It may branch itself.
-        Close it like any environment. Raises `HoplabError` without a run.
+        Both have the same past, and with the same actions the same future, to the byte. The branch
+        is a copy of this run's guest. Where no copy can be made, its run repeats the past first,
+        which takes as long as that took. It may branch itself. Close it like any environment.
+        Raises `HoplabError` without a run.
         """
         if self._episode is None:
             raise HoplabError("branch: there is no run; call reset first")
@@ -162,12 +164,12 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         made._family.join()
         past = self._episode
         steps = past.steps.branch()
-        made._begin(steps, self._family.branch(past.folder))
+        made._begin(steps, self._family.branch(past.folder), past.steps)
         steps.repeat()
         return made
 
-    def _begin(self, steps: Steps, folder: Path) -> None:
-        take, among = self._observer.take, self._family.originals
+    def _begin(self, steps: Steps, folder: Path, among: Source) -> None:
+        take = self._observer.take
         self._episode = Episode(self._running, self._machine, steps, take, folder, among)
 
     def close(self) -> None:

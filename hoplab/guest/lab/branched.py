@@ -31,8 +31,8 @@ from hoplab.model.keys.resolved import Resolved, ResolvedBranch
 from hoplab.model.network.plan import Plan, plan
 from hoplab.model.reading import content
 
-ALONE = (errno.EPIPE, errno.EBUSY, errno.ECONNRESET)
-"""Errors of a guest whose host makes no copies of it, or that is a copy which cannot be copied."""
+ALONE = (errno.EPIPE, errno.ECONNRESET)
+"""Errors of a guest whose host makes no copies of it."""
 
 
 CONTROL = Path("/hoplab-medium")

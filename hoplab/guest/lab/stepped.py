@@ -11,7 +11,8 @@ do::
 At each step, beginning at time 0, this program says ``{"at": t_s}`` and reads the answer
 ``{"acts": [{"do": …}, …]}``. Until it comes, the whole kernel of the guest waits, and virtual time
 with it. An act that cannot be done is answered by ``{"refused": reason}``. This program then reads
-another answer.
+another answer. Before an answer ``{"branch": true}`` may come. Then it stands by: the host makes a
+whole copy of the guest, and both go on by answers of their own.
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ class HostLine(Channel):
         (one,) = heard  # the host says a line, and waits
         return one
 
+    def answer(self) -> dict[str, Any]:
+        """Return the host's next answer, in each copy its own."""
+        while "acts" not in (heard := self.hear()):
+            self.stand_by()
+        return heard
+
 
 class Stepped(Planned):
     """A plan with steps in between."""
@@ -136,7 +143,7 @@ class Stepped(Planned):
     def _refused(self, t_s: float) -> str | None:
         """Carry out what the host asks for; return the reason of the first request that is
         refused."""
-        answers = (self._acts.answer(given, t_s) for given in self._line.hear()["acts"])
+        answers = (self._acts.answer(given, t_s) for given in self._line.answer()["acts"])
         return next((reason for reason in answers if reason is not None), None)
 
 

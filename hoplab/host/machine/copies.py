@@ -2,7 +2,8 @@
 """A guest that stands by, and copies of it (`kernel-modules/guest/c/copies.c`).
 
 A copy is a run of its own. It starts in some 50 ms instead of a second, and keeps pages in the
-original's memory until it writes to them. So its original never goes on, and it cannot be copied.
+original's memory until it writes to them. So its original never goes on. A whole copy shares no
+page with the guest that it is a copy of. That one goes on, and may be a copy itself.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ import socket
 import struct
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from hoplab.host.machine import confined, memory, processes
+from hoplab.host.machine import confined, memory, private, processes
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher import confine
 
 LONGEST_ANSWER = 64
-GO, COPY, COPIED = b"go", b"copy", b"copied"
+GO, COPY, WHOLE, COPIED = b"go", b"copy", b"whole", b"copied"
 CREDENTIALS = struct.Struct("3i")
 """``struct ucred`` of unix(7): process, user, group."""
 END_S = 5.0
@@ -101,6 +102,7 @@ class Asked:
         self.added: list[Path] = []
         """What its folder of results has of the original's."""
         self._original = original
+        self._wish = wish
         self._own = wish.line.own
         self.is_taken = False
 
@@ -116,6 +118,10 @@ class Asked:
         self.is_taken = True
         self._own.setblocking(True)
         return Copy(pid, self.reader)
+
+    def standing(self, copy: Copy) -> Standing:
+        """Return the copy as a guest that stands by, for the times when it does."""
+        return self._original.copied(copy.pid, self._wish)
 
     def close(self) -> None:
         """Forget the copy, unless it has been taken."""
@@ -141,7 +147,8 @@ class Asked:
 
 class Standing:
     """A guest that stands by: its process, its line, its memory's folder and size. Copies have
-    folders of their own in ``home``, and get what it has in its folder of ``results``."""
+    folders of their own in ``home``, and get what it has in its folder of ``results``. ``word`` is
+    the kind of copies."""
 
     def __init__(
         self,
@@ -151,6 +158,7 @@ class Standing:
         memory_mb: int,
         home: Path,
         results: Path | None,
+        word: bytes = COPY,
     ) -> None:
         self.pid = pid
         self.line = line
@@ -158,6 +166,12 @@ class Standing:
         self._memory_mb = memory_mb
         self._home = home
         self._results = results
+        self._word = word
+
+    def copied(self, pid: int, wish: Wish) -> Standing:
+        """Return a copy of it, once it stands by itself. It makes whole copies."""
+        line, results = wish.line.own, wish.guest.out
+        return Standing(pid, line, self._memory_at, self._memory_mb, self._home, results, WHOLE)
 
     def ask(self, wish: Wish) -> Asked | None:
         """Ask for a copy, and wait until it has begun. Returns None if there is no memory for it.
@@ -170,6 +184,8 @@ class Standing:
             asked = Asked(self, wish, folder)
             stack.callback(asked.close)
             guest.lead(folder)
+            if guest.has_branches:
+                (folder / private.MEMORY).symlink_to(self._memory_at)
             if self._results is not None and guest.out is not None:
                 _add(self._results, guest.out, asked.added)
             line.own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -178,17 +194,32 @@ class Standing:
                 given.callback(line.other.close)
                 descriptors = [line.other.fileno(), _opened(given, folder, os.O_PATH)]
                 descriptors += self._outputs(given, asked, wish.output)
-                if confined.confinement() == confine.LANDLOCK:
-                    # The original may write wherever one of its copies may.
-                    rules = confine.rules([str(folder), *guest.writable()], guest.readable())
+                # The original may write wherever one of its copies may. A whole copy has its bounds.
+                if self._word == COPY and confined.confinement() == confine.LANDLOCK:
+                    may_write = [str(folder), *guest.writable()]
+                    if guest.has_branches:
+                        may_write += [str(self._home), self._memory_at]
+                    rules = confine.rules(may_write, guest.readable())
                     given.callback(os.close, rules)
                     descriptors.append(rules)
-                with contextlib.suppress(OSError):  # it has ended, which its line will tell
-                    os.sched_setaffinity(self.pid, {wish.core.number})
-                    socket.send_fds(self.line, [COPY], descriptors)
-            select.select([line.own], [], [], ANSWER_S)
+                with contextlib.suppress(OSError), self._at(wish.core):  # else its line will tell
+                    socket.send_fds(self.line, [self._word], descriptors)
+                    select.select([line.own], [], [], ANSWER_S)
             stack.pop_all()
         return asked
+
+    @contextlib.contextmanager
+    def _at(self, core: Core) -> Iterator[None]:
+        """Have the guest at a core, which copies that it makes meanwhile keep."""
+        before = os.sched_getaffinity(self.pid)
+        os.sched_setaffinity(self.pid, {core.number})
+        yield
+        os.sched_setaffinity(self.pid, before)
+
+    def go(self) -> None:
+        """Let the guest go on, once whole copies have been taken."""
+        with contextlib.suppress(OSError):  # it has ended, which others report
+            self.line.send(GO)
 
     @staticmethod
     def _outputs(given: contextlib.ExitStack, asked: Asked, output: Output) -> list[int]:

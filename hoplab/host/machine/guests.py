@@ -76,7 +76,8 @@ class Guest(ABC):
     out: Path | None
     """The folder that it has as /out."""
     is_copied_later = False
-    """See `SealedGuest`."""
+    has_branches = False
+    """See `SealedGuest` for both."""
 
     @property
     @abstractmethod
@@ -143,6 +144,8 @@ class SealedGuest(Guest):
     """The scenario that an original begins before it stands by; None if it begins none."""
     is_copied_later: bool = False
     """Whether an original goes on once, as any run does, and is copied when it stands by again."""
+    has_branches: bool = False
+    """Whether copies of it may be made while it runs. Their results are beside its own."""
 
     @property
     def kernel(self) -> Path:
@@ -153,7 +156,10 @@ class SealedGuest(Guest):
         return ("rootfstype=ramfs", "initrd=root.cpio", "initramfs_async=0")
 
     def writable(self) -> list[str]:
-        return [] if self.out is None else [str(self.out.resolve())]
+        if self.out is None:
+            return []
+        out = self.out.resolve()
+        return [str(out.parent if self.has_branches else out)]
 
     def readable(self) -> list[str]:
         """Return only the machine's files and `CPUINFO`. The machine, and the programs of its run,

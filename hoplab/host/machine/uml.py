@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from hoplab.host.machine import confined, memory, private, processes
-from hoplab.host.machine.copies import Copy, Line, Output, Source, Wish
+from hoplab.host.machine.copies import Copy, Line, Output, Source, Standing, Wish
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher.descriptors import LINE_FD
@@ -47,7 +47,8 @@ class Streams:
     In virtual time a command that ``stands_by`` has /dev/hoplab-host, where a read holds the whole
     guest until something comes. There it asks once whether to go on, and may do so as a copy of
     another guest, one of the ``originals``. Then ``attend`` receives the host's end, to keep and to
-    close. ``on_hold`` receives the function to call when a wait there begins and ends.
+    close, and the guest to be copied further if it is a copy. ``on_hold`` receives the function to
+    call when a wait there begins and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -60,14 +61,14 @@ class Streams:
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
     stands_by: bool = False
     originals: Source | None = None
-    attend: Callable[[socket.socket], None] | None = None
+    attend: Callable[[socket.socket, Standing | None], None] | None = None
 
-    def attended(self, line: Line) -> None:
+    def attended(self, line: Line, standing: Standing | None) -> None:
         """Hand the host's end of a guest's line to the one that attends it."""
         if self.attend is None:
             line.own.close()
         else:
-            self.attend(line.own)
+            self.attend(line.own, standing)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _copied(
             stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
             stack.callback(_end, process)
         unused.pop_all()
-    streams.attended(line)
+    streams.attended(line, asked.standing(process))
     return process, asked.folder
 
 
@@ -197,7 +198,7 @@ def _booted(
         )
         stack.callback(_end, process)
     if talk is not None:
-        streams.attended(talk)
+        streams.attended(talk, None)
     return process, folder
 
 

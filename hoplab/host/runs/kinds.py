@@ -153,7 +153,8 @@ class Sealed(Runnable):
             guest = replace(guest, scenario=text, is_copied_later=True)
         if self.steps is not None:
             common = scenario.model_copy(update={"seed": COMMON_SEED})
-            guest = replace(guest, scenario=common.model_dump_json(exclude_none=True))
+            text = common.model_dump_json(exclude_none=True)
+            guest = replace(guest, scenario=text, has_branches=True)
             hold, attend = self.steps.held_by, self.steps.attend
             streams = replace(streams, on_hold=hold, attend=attend)
         return _run_guest(guest, self._command, scenario, watched, more_mb, streams)

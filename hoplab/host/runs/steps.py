@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hoplab.host.machine.copies import Asked, Standing, Wish
 from hoplab.model import lines
 from hoplab.model.errors import GuestFailed, ScenarioError
 from hoplab.model.keys.requests import Request
@@ -36,14 +37,18 @@ class Wanted:
 class Steps:
     """A line to the guest, for one run. The guest stands still between `reached` and `go_on`.
 
-    With answers ``told`` it is a run that branches off another one, after these answers.
+    With answers ``told`` it is a run that branches off another one, after these answers. Its guest
+    is a whole copy of that one's (`asked`), or repeats its past.
     """
 
-    def __init__(self, wanted: Wanted, told: Sequence[Sequence[Request]] = ()) -> None:
+    def __init__(self, wanted: Wanted, told: Sequence[Sequence[Request]] | None = None) -> None:
         self._wanted = wanted
-        self._told = list(told)
+        self._is_branch = told is not None
+        self._told = list(told or ())
         """All answers to the guest so far."""
         self._own: socket.socket | None = None
+        self._standing: Standing | None = None
+        self._waits = False
         self._lines = Lines(LONGEST_LINE)
         self._heard: list[dict[str, Any]] = []
         self._closing = threading.Lock()
@@ -55,19 +60,46 @@ class Steps:
         """Return the steps of a run that branches off here. It has to `repeat` the past first."""
         return Steps(self._wanted, self._told)
 
-    def attend(self, own: socket.socket) -> None:
-        """Talk with a guest that has begun, at the host's end of its line."""
+    @contextlib.contextmanager
+    def asked(self, wish: Wish) -> Iterator[Asked | None]:
+        """Yield a whole copy of the guest, which waits at a step; None if it cannot be copied."""
+        if self._standing is None:
+            yield None
+            return
+        self._say({"branch": True})
+        asked = None
+        try:
+            with contextlib.suppress(OSError):
+                asked = self._standing.ask(wish)
+            yield asked
+        finally:
+            if asked is not None:
+                asked.close()
+            self._standing.go()
+
+    def attend(self, own: socket.socket, standing: Standing | None) -> None:
+        """Talk with a guest that has begun, at the host's end of its line. If it is a copy, copies
+        of it can be made while it waits."""
         with self._closing:
             if self._closed:
                 own.close()
                 return
-            self._own = own
-            self._say(asdict(self._wanted))
+            self._own, self._standing = own, standing
+            if not self._is_there:
+                self._say(asdict(self._wanted))
         self._attended.set()
+
+    @property
+    def _is_there(self) -> bool:
+        """Whether the guest is at the step where its run branches off, as a copy."""
+        return self._is_branch and self._standing is not None
 
     def repeat(self) -> None:
         """Bring the guest to the step at which its run branches off."""
         self._attended.wait()
+        if self._is_there:
+            self._wait(True)
+            return
         for again in self._told:
             self._reached_again()
             self._answer(again)
@@ -80,7 +112,14 @@ class Steps:
     def held_by(self, hold: Callable[[bool], None]) -> None:
         """Call ``hold`` when the guest begins to wait for an answer, and when it has one. The watch
         for hanging guests then ignores the wait."""
-        self._hold = hold
+        with self._closing:
+            self._hold = hold
+            hold(self._waits)
+
+    def _wait(self, waits: bool) -> None:
+        with self._closing:
+            self._waits = waits
+            self._hold(waits)
 
     def reached(self) -> float | None:
         """Wait for the next step. Returns its time in s, or None if the run has ended. Raises
@@ -92,7 +131,7 @@ class Steps:
         said = self._hear()
         if said is None:
             return None
-        self._hold(True)
+        self._wait(True)
         if "refused" in said:
             raise ScenarioError(str(said["refused"]))
         at = said.get("at")
@@ -106,7 +145,7 @@ class Steps:
         self._answer(acts)
 
     def _answer(self, acts: Sequence[Request]) -> None:
-        self._hold(False)
+        self._wait(False)
         self._say({"acts": [act.document() for act in acts]})
 
     def close(self) -> None:

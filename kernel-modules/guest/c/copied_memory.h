@@ -96,34 +96,44 @@ void release_freed_page(struct page *page, unsigned int order)
 }
 
 /*
- * Give this process, which is a copy of another one, physical memory of its own. Pages are left by bits in `left`,
- * where `kept` has those to map from the original's.
+ * Give this process, which is a copy of another one, physical memory of its own. Pages are left by bits in `left`. If
+ * it is the first copy, `kept` has those to map from the original's; NULL where it keeps none. A copy of a copy keeps
+ * in the original's what that one kept there.
  */
 int copy_physmem(const unsigned long *left, unsigned long *kept, unsigned long pages)
 {
-	unsigned long from, to;
+	bool was_copy = kept_pages, is_first = kept && !was_copy;
+	unsigned long from, to, array, array_size;
 	int i, err;
 
-	kept_fd = os_dup_file(physmem_fd);
-	if (kept_fd < 0)
-		return kept_fd;
-	kept_pages = kept;
-	kept_count = pages;
+	if (is_first) {
+		kept_fd = os_dup_file(physmem_fd);
+		if (kept_fd < 0)
+			return kept_fd;
+		kept_pages = kept;
+		kept_count = pages;
+	}
+	find_page_array(&from, &to);
+	array = from << PAGE_SHIFT;
+	array_size = (to - from) << PAGE_SHIFT;
 	err = os_copy_memory(physmem_fd, left, pages);
+	/* What a copy writes there need not be in its file. */
+	if (was_copy && !err)
+		err = os_write_memory(physmem_fd, __va(array), array, array_size);
 	for (i = 0; i < mapped_memories && !err; i++) {
 		struct mapped_memory *m = &mapped_memory[i];
 
 		err = os_map_memory((void *)m->virt, physmem_fd, m->phys, m->length, m->r, m->w, m->x);
 	}
-	for_each_set_bitrange(from, to, kept, pages) {
+	if (!kept_pages)
+		return err;
+	for_each_set_bitrange(from, to, kept_pages, kept_count) {
 		if (err)
 			return err;
 		err = os_map_memory(__va(from << PAGE_SHIFT), kept_fd, from << PAGE_SHIFT,
 				    (to - from) << PAGE_SHIFT, 1, 0, 1);
 	}
-	find_page_array(&from, &to);
-	if (!err)
-		err = os_map_private(__va(from << PAGE_SHIFT), kept_fd, from << PAGE_SHIFT,
-				     (to - from) << PAGE_SHIFT);
+	if (is_first && !err)
+		err = os_map_private(__va(array), kept_fd, array, array_size);
 	return err;
 }

@@ -4,7 +4,7 @@
  *
  * A process stands by (HOPLAB_STAND_BY on /dev/hoplab-host). The kernel waits in the host's
  * recvmsg(2) for requests on the line, one a message, and virtual time stands still. The request
- * "go" lets this guest itself go on. By each request "copy" the kernel's process clones itself on
+ * "go" lets this guest itself go on. By each request "copy" or "whole" the kernel's process clones itself on
  * the host. With it come descriptors, in the order of copy_descriptor: the copy's own line, its
  * folder, its output and errors. Rules of Landlock follow if the host wants the copy confined more
  * closely. The answer is "copy PID" or "refused WHY".
@@ -14,7 +14,9 @@
  * ends. So the call returns in each copy, in the same state as after "go": a run does not depend on whether it was
  * copied.
  *
- * A copy shares pages with its original, which therefore never goes on once it has been copied.
+ * A copy shares pages with its original, which therefore never goes on once it has been copied. A whole copy shares
+ * none with the guest that it is a copy of, which may go on, and be a copy itself. It keeps what that one keeps in an
+ * original's memory. The host must wait for "copied" before it says "go".
  */
 
 #include <linux/bitmap.h>
@@ -60,7 +62,8 @@
 /* All these are in this process's own memory, not in the guest's, which original and copy share at first. */
 static int own_line, closed;
 static int came[COPY_DESCRIPTORS];
-static bool is_copy, is_copied;
+/* Whether it keeps pages in an original's memory; whether a copy keeps pages in its own; whether it is a new copy. */
+static bool is_copy, has_shared, has_become_copy;
 /* Bits by page frame: pages that a copy keeps in the original's memory, and all those that are not copied */
 static unsigned long *kept_pages, *left_pages;
 
@@ -190,42 +193,57 @@ static void find_file_pages(struct super_block *sb)
 	}
 }
 
-/* Which pages are free, and which are files' of the root. While the original stands by these stay the same. */
-static bool find_pages(void)
+static void find_free_pages(unsigned long *pages)
 {
-	unsigned long from, to, size = BITS_TO_LONGS(max_mapnr) * sizeof(long);
 	struct zone *zone;
 	int order, kind;
 
-	/* The host gives it empty. */
-	if (!kept_pages)
-		kept_pages = os_own_memory(size);
-	if (!kept_pages)
-		return false;
-	left_pages = os_own_memory(size);
-	if (!left_pages)
-		return false;
-	/* That of process 1: init_task's own is an empty one from 7.0 on. */
-	find_file_pages(init_pid_ns.child_reaper->fs->root.mnt->mnt_sb);
-	bitmap_copy(left_pages, kept_pages, max_mapnr);
 	for_each_populated_zone(zone)
 		for (order = 0; order < NR_PAGE_ORDERS; order++)
 			for (kind = 0; kind < MIGRATE_TYPES; kind++) {
 				struct page *page;
 
 				list_for_each_entry(page, &zone->free_area[order].free_list[kind], buddy_list)
-					bitmap_set(left_pages, page_to_pfn(page), 1 << order);
+					bitmap_set(pages, page_to_pfn(page), 1 << order);
 			}
+}
+
+/*
+ * Which pages are not copied: free ones, and those that a copy keeps in the original's memory, as a copy's own copy
+ * does. That are the files' of the root, unless the copy is whole.
+ */
+static bool find_pages(bool is_whole)
+{
+	unsigned long from, to, size = BITS_TO_LONGS(max_mapnr) * sizeof(long);
+
+	if (!kept_pages)
+		kept_pages = os_own_memory(size);
+	if (!left_pages)
+		left_pages = os_own_memory(size);
+	if (!kept_pages || !left_pages)
+		return false;
+	if (!is_copy)
+		bitmap_zero(kept_pages, max_mapnr);
+	/* That of process 1: init_task's own is an empty one from 7.0 on. */
+	if (!is_copy && !is_whole)
+		find_file_pages(init_pid_ns.child_reaper->fs->root.mnt->mnt_sb);
+	bitmap_copy(left_pages, kept_pages, max_mapnr);
+	find_free_pages(left_pages);
 	find_page_array(&from, &to);
-	bitmap_set(left_pages, from, to - from);
+	if (is_copy || !is_whole)
+		bitmap_set(left_pages, from, to - from);
 	return true;
 }
 
 /* Returns true in a copy; false where the request has been dealt with. */
-static bool make_copy(void)
+static bool make_copy(bool is_whole)
 {
 	int pid;
 
+	if (!find_pages(is_whole)) {
+		refuse(own_line, "no memory");
+		return false;
+	}
 	pid = os_copy_process();
 	if (pid == 0)
 		return true;
@@ -233,7 +251,7 @@ static bool make_copy(void)
 		refuse(own_line, "no process %d", pid);
 		return false;
 	}
-	is_copied = true;
+	has_shared |= !is_whole;
 	say(own_line, "copy %d", pid);
 	os_close_descriptors(came);
 	return false;
@@ -243,8 +261,10 @@ static bool make_copy(void)
 static void wait_for_requests(void *unused)
 {
 	char text[LONGEST];
+	bool is_whole;
 	int length;
 
+	has_become_copy = false;
 	for (;;) {
 		length = os_take_request(own_line, text, sizeof(text) - 1, came);
 		if (length == -EMSGSIZE) {
@@ -253,29 +273,33 @@ static void wait_for_requests(void *unused)
 		}
 		if (length <= 0) {
 			/* Nobody is there any more. The guest's processes end with this one. */
-			if (is_copied)
+			if (has_shared)
 				os_end();
 			closed = length ?: -EPIPE;
 			return;
 		}
 		text[length] = '\0';
+		is_whole = strcmp(text, "whole") == 0;
 		if (strcmp(text, "go") == 0) {
 			/* What copies have in this memory must stay as it is. */
-			if (!is_copied && came[0] < 0)
+			if (!has_shared && came[0] < 0)
 				return;
 			refuse(own_line, "go after copies, or with descriptors");
-		} else if (strcmp(text, "copy") != 0) {
-			refuse(own_line, "neither go nor copy");
+		} else if (!is_whole && strcmp(text, "copy") != 0) {
+			refuse(own_line, "neither go, copy nor whole");
+		} else if (!is_whole && is_copy) {
+			/* What that one kept would be in the memory of two. */
+			refuse(own_line, "a copy makes whole copies only");
 		} else if (came[COPY_ERRORS] < 0) {
 			refuse(own_line, "too few descriptors");
-		} else if (!left_pages && !find_pages()) {
-			refuse(own_line, "no memory");
-		} else if (make_copy()) {
+		} else if (make_copy(is_whole)) {
 			break;
 		}
 	}
-	is_copy = true;
-	require(copy_physmem(left_pages, kept_pages, max_mapnr), "memory");
+	has_become_copy = true;
+	has_shared = false;
+	require(copy_physmem(left_pages, is_whole ? NULL : kept_pages, max_mapnr), "memory");
+	is_copy |= !is_whole;
 	require(renew_vmalloc(), "mappings");
 }
 
@@ -346,14 +370,11 @@ long hoplab_stand_by(int line)
 	/* Nobody could fetch what a process's registers hold. */
 	if (using_seccomp)
 		return -ENOTTY;
-	/* What it keeps in its original's memory would not be in its own file. */
-	if (is_copy)
-		return -EBUSY;
 	own_line = line;
 	closed = 0;
 	fetch_registers();
 	initial_thread_cb(wait_for_requests, NULL);
-	if (!is_copy)
+	if (!has_become_copy)
 		return closed;
 	require(os_copy_descriptors(line, came), "descriptors");
 	require(os_bind_by_rules(came[COPY_RULES]), "rules");

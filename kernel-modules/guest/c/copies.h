@@ -41,6 +41,7 @@ int os_copy_process(void);
 int os_map_private(void *at, int fd, unsigned long long offset, unsigned long size);
 void *os_own_memory(unsigned long size);
 int os_copy_memory(int fd, const unsigned long *left, unsigned long pages);
+int os_write_memory(int fd, const void *from, unsigned long long offset, unsigned long size);
 int os_copy_page(int from, int to, unsigned long long offset);
 int os_copy_descriptors(int line, const int *descriptors);
 void os_close_descriptors(int *descriptors);

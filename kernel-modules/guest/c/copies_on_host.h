@@ -171,6 +171,20 @@ int os_copy_page(int from, int to, unsigned long long offset)
 	return copy_file_range(from, &at, to, &put, UM_KERN_PAGE_SIZE, 0) == UM_KERN_PAGE_SIZE ? 0 : -errno;
 }
 
+int os_write_memory(int fd, const void *from, unsigned long long offset, unsigned long size)
+{
+	while (size) {
+		ssize_t done = pwrite(fd, from, size, offset);
+
+		if (done <= 0)
+			return done < 0 ? -errno : -EIO;
+		from += done;
+		offset += done;
+		size -= done;
+	}
+	return 0;
+}
+
 /* Let a descriptor be another file, with the flags that it had. */
 static int replace(int fd, int by, int flags)
 {
@@ -207,25 +221,71 @@ static int stands_for(const struct stat *file, const struct stat *originals)
 	return 0;
 }
 
+#define RESULTS "out"
+
+/* A folder of the original, and its name below the copy's. */
+struct moved_folder {
+	char path[PATH_MAX];
+	int length;
+	const char *name;
+};
+
+static int find_folder(struct moved_folder *folder, const char *at, const char *name)
+{
+	static char link[32];
+	int fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	sprintf(link, "/proc/self/fd/%d", fd);
+	folder->length = readlink(link, folder->path, sizeof(folder->path) - 1);
+	folder->name = name;
+	close(fd);
+	if (folder->length < 0)
+		return -errno;
+	folder->path[folder->length] = '\0';
+	return 0;
+}
+
+/* The name that a file has below the copy's folder; NULL if it is not below this one. */
+static const char *moved_name(const struct moved_folder *folder, const char *path)
+{
+	static char name[PATH_MAX + sizeof(RESULTS)];
+
+	if (strncmp(path, folder->path, folder->length) != 0 || path[folder->length] != '/')
+		return NULL;
+	snprintf(name, sizeof(name), "%s%s", folder->name, path + folder->length + 1);
+	return name;
+}
+
 /*
  * Go to the copy's own folder, with its line, output and errors, and the kernel's messages there.
- * What is open below the original's folder, by hostfs or by the medium's engine, becomes the file
- * of the same name below the copy's. A file that was removed stays the original's.
+ * What is open below the original's folder, or below its results, by hostfs or by the medium's engine, becomes the
+ * file of the same name below the copy's. A file that was removed stays the original's.
  */
 int os_copy_descriptors(int line, const int *descriptors)
 {
-	static char link[32], before[PATH_MAX], path[PATH_MAX];
+	static char link[32], path[PATH_MAX];
+	/* An original's results are in its folder; those of a copy are where its link leads. */
+	static struct moved_folder own, results;
 	int by[CONSOLE + 1] = { -1, descriptors[COPY_OUTPUT], descriptors[COPY_ERRORS], -1 };
 	struct stat originals[CONSOLE + 1], file;
-	int fd, n, flags, length, size, left, err = 0;
+	const char *name;
+	int fd, n, flags, size, left, err;
 
 	/* How many there are, since Linux 6.2: a limit of a million would take a while. */
 	if (stat("/proc/self/fd", &file) < 0)
 		return -errno;
 	left = file.st_size;
-	length = readlink("/proc/self/cwd", before, sizeof(before) - 1);
-	if (left <= 0 || length < 0 || fchdir(descriptors[COPY_FOLDER]) < 0)
-		return left <= 0 ? -ENOSYS : -errno;
+	if (left <= 0)
+		return -ENOSYS;
+	err = find_folder(&own, ".", "");
+	if (!err)
+		err = find_folder(&results, RESULTS, RESULTS "/");
+	if (err)
+		return err;
+	if (fchdir(descriptors[COPY_FOLDER]) < 0)
+		return -errno;
 	by[CONSOLE] = open("console.log", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (by[CONSOLE] < 0)
 		return -errno;
@@ -250,10 +310,12 @@ int os_copy_descriptors(int line, const int *descriptors)
 			continue;
 		sprintf(link, "/proc/self/fd/%d", fd);
 		size = readlink(link, path, sizeof(path) - 1);
-		if (size <= length || memcmp(path, before, length) != 0 || path[length] != '/')
+		if (size < 0)
 			continue;
 		path[size] = '\0';
-		err = replace_by_name(fd, path + length + 1, flags);
+		name = moved_name(&own, path) ?: moved_name(&results, path);
+		if (name)
+			err = replace_by_name(fd, name, flags);
 	}
 	close(by[CONSOLE]);
 	if (!err && dup2(descriptors[COPY_LINE], line) < 0)
