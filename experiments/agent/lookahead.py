@@ -4,8 +4,8 @@
 The task is that of ``window.py``. This agent learns nothing. At each step it branches for each of
 its choices, and keeps that choice for `HORIZON` steps of real TCP. Then it decides for the one with
 the largest sum of rewards (a rollout, Bertsekas and Castanon 1999). A branch's future draws the
-same random numbers as the run itself, so this planner knows its future better than any agent could
-in a real network. What it reaches is a bound. docs/howto/agent.md explains it.
+same random numbers as the run itself. So this planner knows its future better than any agent in a
+real network, and what it reaches is a bound. docs/howto/agent.md explains it.
 """
 
 from __future__ import annotations

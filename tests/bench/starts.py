@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What starts cost: ``python -m tests.bench.starts [TIMES]``.
 
-Prints medians of wall time and of processor time, of this process and its guests. One is of `reset`
-of an environment of ``hoplab.gym`` with the demo, one of its `branch` at 20 s. One is of a test that pings in a ``network`` of
-three stations, with pytest's own share. Each is by copies, and by guests that boot; branches then repeat their past.
+Prints medians of wall time and of processor time, of this process and its guests. They are of
+`reset` of an environment of ``hoplab.gym`` with the demo, and of its `branch` at 20 s. The last is
+of a test that pings in a ``network`` of three stations, with pytest's own share. Each is by copies,
+and by guests that boot. Branches then repeat their past.
 """
 
 from __future__ import annotations

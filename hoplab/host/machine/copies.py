@@ -194,7 +194,7 @@ class Standing:
                 given.callback(line.other.close)
                 descriptors = [line.other.fileno(), _opened(given, folder, os.O_PATH)]
                 descriptors += self._outputs(given, asked, wish.output)
-                # The original may write wherever one of its copies may. A whole copy has its bounds.
+                # The original may write wherever a copy may. A whole copy has the same bounds.
                 if self._word == COPY and confined.confinement() == confine.LANDLOCK:
                     may_write = [str(folder), *guest.writable()]
                     if guest.has_branches:

@@ -260,8 +260,8 @@ static const char *moved_name(const struct moved_folder *folder, const char *pat
 
 /*
  * Go to the copy's own folder, with its line, output and errors, and the kernel's messages there.
- * What is open below the original's folder, or below its results, by hostfs or by the medium's engine, becomes the
- * file of the same name below the copy's. A file that was removed stays the original's.
+ * What is open below the original's folder, or below its results, becomes the file of the same name below the copy's.
+ * That are files of hostfs and of the medium's engine. A file that was removed stays the original's.
  */
 int os_copy_descriptors(int line, const int *descriptors)
 {
