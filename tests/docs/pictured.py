@@ -125,6 +125,15 @@ def sweep(folder: Path) -> Shown:
 
 def live() -> Shown:
     """The words of the page of a session, before anything happens."""
-    scenario = resolve(load(LESSON), LESSON.parent)
-    found = _parsed(page.page(View(scenario, endless=True), takes_part=True))
+    return _of_a_page(LESSON, endless=True, takes_part=True)
+
+
+def future() -> Shown:
+    """The words of the page of a run that can go back, before anything happens."""
+    return _of_a_page(LESSON.with_name("what-if.toml"), endless=False, has_futures=True)
+
+
+def _of_a_page(file: Path, endless: bool, takes_part: bool = False, **more: bool) -> Shown:
+    view = View(resolve(load(file), file.parent), endless)
+    found = _parsed(page.page(view, takes_part, **more))
     return {"words": [word for section in found.words for word in section]}

@@ -23,6 +23,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
 from selenium.webdriver.support.ui import WebDriverWait
 
 from hoplab.model.resources import PROJECT
@@ -32,6 +33,7 @@ from tests.docs.pictured import FIGURES, KEPT
 HOPLAB = PROJECT / ".venv" / "bin" / "hoplab"
 TUTORIAL = PROJECT / "docs" / "tutorial.md"
 LESSON = PROJECT / "experiments/lessons/hidden-terminals.toml"
+WHAT_IF = LESSON.with_name("what-if.toml")
 FLOW_S, MOVE_S, END_S = 15, 30, 50
 """When somebody starts the second flow, moves its sender, and takes the picture, in s."""
 WIDTH_PX, MARGIN_PX, CHROME_PX = 1000, 10, 100
@@ -91,23 +93,45 @@ def picture(page: Path, out: Path, first: str, last: str) -> None:
     out.write_bytes(base64.b64decode(shot["data"]))
 
 
-def live(folder: Path, out: Path) -> None:
-    """A session on the page: hidden terminals, one starves, until c is put where a hears it."""
-    words = [HOPLAB, "shell", str(LESSON), "--live", "--out", "session"]
+@contextmanager
+def _on_a_page(folder: Path, *words: str) -> Iterator[webdriver.Chrome]:
+    """A command with a live page, and a browser that shows it."""
     with (
         subprocess.Popen(
-            words,
+            [HOPLAB, *words, "--live"],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        ) as session,
+        ) as running,
         browser() as driver,
     ):
-        assert session.stdout is not None
+        assert running.stdout is not None
         driver.set_window_size(LIVE_PX, LIVE_PX)
-        driver.get(next(url[0] for line in session.stdout if (url := URL.search(line))))
+        driver.get(next(url[0] for line in running.stdout if (url := URL.search(line))))
+        try:
+            yield driver
+        finally:
+            running.terminate()
+
+
+def _taken(driver: webdriver.Chrome, out: Path) -> None:
+    """The whole page, as it is now."""
+    height = driver.execute_script("return document.body.scrollHeight")
+    driver.set_window_size(LIVE_PX, height + CHROME_PX)
+    time.sleep(2)  # figures take the new width
+    height = driver.execute_script("return document.body.scrollHeight")
+    clip = {"x": 0, "y": 0, "width": LIVE_PX, "height": height, "scale": 1}
+    shot = driver.execute_cdp_cmd(
+        "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+    )
+    out.write_bytes(base64.b64decode(shot["data"]))
+
+
+def live(folder: Path, out: Path) -> None:
+    """A session on the page: hidden terminals, one starves, until c is put where a hears it."""
+    with _on_a_page(folder, "shell", str(LESSON), "--out", "session") as driver:
         start = "#flow-rows tr:nth-child({}) button"
         _clock(driver, 1)
         driver.find_element(By.CSS_SELECTOR, start.format(1)).click()
@@ -119,27 +143,36 @@ def live(folder: Path, out: Path) -> None:
             field.send_keys(Keys.CONTROL, "a")
             field.send_keys("100", Keys.TAB)
         _clock(driver, END_S)
-        height = driver.execute_script("return document.body.scrollHeight")
-        driver.set_window_size(LIVE_PX, height + CHROME_PX)
-        time.sleep(2)  # figures take the new width
-        height = driver.execute_script("return document.body.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": LIVE_PX, "height": height, "scale": 1}
-        shot = driver.execute_cdp_cmd(
-            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
-        )
-        out.write_bytes(base64.b64decode(shot["data"]))
-        session.terminate()
+        _taken(driver, out)
+
+
+def future(folder: Path, out: Path) -> None:
+    """A run that goes back to 18 s: the relay does not fail, and both futures stand there."""
+    words = ("run", str(WHAT_IF), "--pace", "1", "--out", "what-if")
+    with _on_a_page(folder, *words) as driver:
+        _clock(driver, 24)
+        driver.execute_script("""
+            const slider = document.getElementById("time");
+            slider.value = 18;
+            slider.dispatchEvent(new Event("input"));""")
+        driver.find_element(By.CSS_SELECTOR, "#later input").click()
+        driver.find_element(By.CSS_SELECTOR, "#what-if button").click()
+        frame = (By.CSS_SELECTOR, "#futures iframe")
+        WebDriverWait(driver, 60).until(frame_to_be_available_and_switch_to_it(frame))
+        _clock(driver, 36)
+        driver.switch_to.default_content()
+        _taken(driver, out)
 
 
 def _clock(driver: webdriver.Chrome, at_s: float) -> None:
     """Wait until the page shows that time."""
-    text = "return parseFloat(document.querySelector('#clock').textContent)"
+    text = "return parseFloat(document.querySelector('#clock')?.textContent)"
     WebDriverWait(driver, 120).until(lambda d: (d.execute_script(text) or 0) >= at_s)
 
 
 def main(names: list[str]) -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    wanted = names or ["report", "tutorial-report", "tutorial-sweep", "live"]
+    wanted = names or ["report", "tutorial-report", "tutorial-sweep", "live", "live-future"]
     over_time = "section:nth-of-type(2)"
     with tempfile.TemporaryDirectory(prefix="hoplab-pictures-") as name:
         folder = Path(name)
@@ -157,6 +190,9 @@ def main(names: list[str]) -> None:
         if "live" in wanted:
             live(folder, FIGURES / "live.png")
             kept["live"] = pictured.live()
+        if "live-future" in wanted:
+            future(folder, FIGURES / "live-future.png")
+            kept["live-future"] = pictured.future()
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -61,6 +61,7 @@ def test_the_report_shows_what_its_picture_shows(tmp_path: Path) -> None:
 
 def test_the_live_page_shows_what_its_picture_shows() -> None:
     same("live", pictured.live())
+    same("live-future", pictured.future())
 
 
 def test_every_picture_of_a_page_is_made_by_the_same_command() -> None:

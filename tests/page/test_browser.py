@@ -26,6 +26,7 @@ pytestmark = pytest.mark.chance
 LIMIT_S = 100.0
 DROPPED = (400.0, 150.0)
 """Where the last of the three is dragged."""
+WHAT_IF = PROJECT / "experiments" / "lessons" / "what-if.toml"
 SCENARIO = f"""
 title = "Three in a line"
 duration_s = 600
@@ -143,6 +144,45 @@ def test_a_run_is_followed_and_its_page_becomes_the_report(page: Page, tmp_path:
     tcp = results.load(out).rows("tcp")
     assert {(f"y2 {row['flow']}", row["t_s"], row["cwnd"]) for row in tcp} <= drawn
     assert page.browser.find_element(By.TAG_NAME, "h1").text == "Three in a line"
+    assert page.errors() == []
+
+
+def test_a_run_goes_back_and_has_another_future_beside_it(page: Page, tmp_path: Path) -> None:
+    """A relay fails; the user goes back, lets it work, and sees both futures."""
+    out = tmp_path / "run"
+    arguments = ("run", str(WHAT_IF), "--live", "--pace", "4", "--out", str(out))
+    with started(*arguments) as (process, url):
+        page.browser.get(url)
+        until(lambda: page.clock_s() > 25, "the failure")
+        assert not page.browser.find_element(By.ID, "future").is_displayed()
+        page.browser.execute_script("""
+            const slider = document.getElementById("time");
+            slider.value = 18;
+            slider.dispatchEvent(new Event("input"));""")
+        assert page.text("#later") == "20 s: the radio of n1 goes off"
+        assert page.unnamed() == []
+        page.click("#later input")
+        page.click("#what-if button")
+        until(lambda: page.browser.find_elements(By.CSS_SELECTOR, "#futures iframe"), "its page")
+        assert page.text("#told") == ""
+        # Who looks at what was is not led to the report.
+        until(lambda: page.browser.find_element(By.ID, "to-report").is_displayed(), "the end")
+        frame = page.browser.find_element(By.CSS_SELECTOR, "#futures iframe")
+        page.browser.switch_to.frame(frame)
+        until(lambda: page.browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot"), "figures")
+        at_end = "return location.pathname.endsWith('future1/report')"
+        until(lambda: page.browser.execute_script(at_end), "its report")
+        page.browser.switch_to.default_content()
+        page.click("#to-report")
+        assert process.wait(LIMIT_S) == 0
+    after = {}
+    for name, folder in (("failed", out), ("worked", Path(f"{out}-future1"))):
+        found = results.load(folder)
+        rows = [row for row in found.rows("tcp") if row["t_s"] > 24]
+        after[name] = rows[-1]["delivered_bytes"] - rows[0]["delivered_bytes"]
+    assert after["failed"] == 0 < after["worked"]
+    assert found.manifest.branch is not None
+    assert found.manifest.branch["at_s"] == 18
     assert page.errors() == []
 
 

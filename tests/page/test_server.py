@@ -18,7 +18,7 @@ from hoplab.show.live.course import MAX_POINTS
 from hoplab.show.live.server import MAX_BODY_BYTES, MAX_PAGES, Server
 from hoplab.show.live.view import Cursor, View
 from tests.page import busy
-from tests.page.conftest import row
+from tests.page.conftest import chain, row
 
 pytestmark = pytest.mark.chance
 PATIENCE_S = 3600.0
@@ -118,6 +118,8 @@ def test_the_page_escapes_and_loads_nothing_from_elsewhere(server: Server) -> No
     assert "http" not in text.replace("http-equiv", "")
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["referrer-policy"] == "no-referrer"
+    assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "SAMEORIGIN"
     for name in ("plotly.js", "live.js", "figures.js", "report.css", "live.css"):
         assert ask(server.url + name)[0] == 200
 
@@ -268,7 +270,7 @@ def test_pages_beyond_those_that_anybody_has_open_are_forgotten(server: Server) 
     followers = [Follower(server, f"page{i}") for i in range(MAX_PAGES + 8)]
     for follower in followers:
         assert "about" in follower.message()
-    assert len(server._followers) == MAX_PAGES
+    assert len(server._pages[0]._followers) == MAX_PAGES
     # Which costs the page nothing but another start.
     assert "about" in followers[0].message()
     for name in ("", "x" * 33):
@@ -310,6 +312,37 @@ def test_a_run_that_is_over_gives_its_report_to_its_page(
     assert end.is_alive()
     assert ask(server.url + "report")[:2] == (200, "<p>the report")
     end.join()
+
+
+def test_another_future_has_a_page_beside_its_runs(
+    server: Server, view: View, tmp_path: Any
+) -> None:
+    """The server goes on until it has its report, and so long as a user looks at what was."""
+    report = tmp_path / "report.html"
+    report.write_text("<p>the report")
+    address, future = server.add(View(chain(3)))
+    assert ask(server.url + address)[0] == ask(f"{server.url}{address}live.js")[0] == 200
+    here = Follower(server)
+    here.message()
+    end = threading.Thread(target=server.finish, args=(report, 0.0))
+    end.start()
+    assert here.message()["status"] == "over"
+    assert end.is_alive()  # for the future goes on
+    status, _, _ = ask(f"{server.url}news?page=page&has=0&holds")
+    assert status == 200
+    future.finish(report)
+    assert ask(f"{server.url}{address}report")[:2] == (200, "<p>the report")
+    assert end.is_alive()  # for a user looks at what was
+    assert ask(server.url + "report")[0] == 200
+    end.join()
+
+
+def test_a_page_with_futures_takes_no_other_part(view: View) -> None:
+    made = Server(view, lambda asked: asked, has_futures=True)
+    made.start()
+    text = ask(made.url)[1]
+    assert 'id="what-if"' in text and 'id="new-flow"' not in text and "drag.js" not in text
+    made.close()
 
 
 def test_nobody_waits_for_pages_that_are_not_there(server: Server, tmp_path: Any) -> None:

@@ -59,3 +59,27 @@ def test_an_event_needs_what_counts_for_its_kind() -> None:
     for given, lacking in (({"station": "a", "x_m": 1.0}, "y_m"), ({}, "station")):
         with pytest.raises(ValidationError, match=f'an event of kind "move" needs {lacking}'):
             Event.model_validate({"at_s": 1.0, "kind": "move", **given})
+
+
+def test_another_future_keeps_what_was_and_has_its_own_events() -> None:
+    planned = [
+        Event(at_s=1.0, kind="down", station="a"),
+        Event(at_s=3.0, kind="up", station="a"),
+        Event(at_s=4.0, kind="loss", src="a", dst="b", rate=0.5),
+    ]
+    lost = {"at_s": 4.0, "kind": "loss", "src": "a", "dst": "b", "rate": 0.5}
+    down = {"at_s": 1.0, "kind": "down", "station": "a"}
+    asked = {"do": "branch", "at_s": 2.5, "without": "0,1"}
+    wish = requests.read(asked, [requests.Branch])
+    assert isinstance(wish, requests.Branch)
+    assert wish.events(planned) == [down, lost]
+    more = requests.read({**asked, "kind": "down", "station": "b"}, [requests.Branch])
+    assert isinstance(more, requests.Branch)
+    own = {"at_s": 2.501, "kind": "down", "station": "b"}
+    assert more.events(planned) == [down, lost, own]
+
+
+@pytest.mark.parametrize("without", ["a", "1,", ",", "-1", "1" * 7, "1 2", "1," * 400])
+def test_what_a_future_leaves_out_are_numbers(without: str) -> None:
+    with pytest.raises(ScenarioError, match=r"^branch: 'without'"):
+        requests.read({"do": "branch", "at_s": 1.0, "without": without}, [requests.Branch])

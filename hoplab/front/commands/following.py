@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 def page_of(
-    scenario: Resolved, act: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    scenario: Resolved,
+    act: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    has_futures: bool = False,
 ) -> AbstractContextManager[Shown]:
     from hoplab.show.live.shown import shown  # a server, and Plotly
 
-    return shown(scenario, say, act)
+    return shown(scenario, say, act, has_futures=has_futures)
 
 
 @contextmanager

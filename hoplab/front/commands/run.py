@@ -7,14 +7,16 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
 from hoplab.front.commands import progress
 from hoplab.front.commands.following import page_of, told_so_far
+from hoplab.front.commands.futures import Futures
 from hoplab.front.commands.grouped import grouped
 from hoplab.front.commands.options import (
     Overrides,
@@ -36,6 +38,9 @@ from hoplab.host.terminal import messages, output
 from hoplab.model.errors import HoplabError, ScenarioError
 from hoplab.model.keys.resolved import Resolved
 from hoplab.show import report
+
+if TYPE_CHECKING:
+    from hoplab.show.live.shown import Shown
 
 app = typer.Typer()
 
@@ -239,6 +244,24 @@ class Done:
         ]
 
 
+@contextmanager
+def _page(scenario: Resolved, file: Path, options: Options, on: kinds.Runnable) -> Iterator[Shown]:
+    """Serve the run's page. It has futures if the run repeats, and is none itself."""
+    has_futures = on.sealed is not None and scenario.branch is None
+    futures = Futures(scenario, partial(_future, file, options))
+    act = futures.act if has_futures else None
+    with page_of(scenario, act, has_futures) as page:
+        futures.page = page
+        yield page
+
+
+def _future(file: Path, options: Options, scenario: Resolved, number: int) -> RunRequest:
+    """Return the request to perform the ``number``-th future of a run."""
+    out = None if options.out is None else Path(f"{options.out}-future{number}")
+    on = options.on(scenario)
+    return RunRequest(scenario, on, file, out, options.wall_limit, options.pace)
+
+
 def performed(
     scenario: Resolved, file: Path, options: Options, among: Originals | None = None
 ) -> Done:
@@ -247,7 +270,8 @@ def performed(
     pages: list[Path] = []
     chosen = sinks(options.influx, options.stream)
     with ExitStack() as stack:
-        page = stack.enter_context(page_of(scenario)) if options.live else None
+        on = options.on(scenario, among)
+        page = stack.enter_context(_page(scenario, file, options, on)) if options.live else None
         # A user who slows a run down wants to look at it.
         tell = None if options.pace is None else say
         following = Stream([*chosen, page.sink] if page is not None else chosen, tell=tell)
@@ -261,7 +285,7 @@ def performed(
         bar = progress.shown(messages, scenario.title or file.stem, scenario.duration_s)
         request = RunRequest(
             scenario,
-            options.on(scenario, among),
+            on,
             file,
             options.out,
             options.wall_limit,

@@ -204,8 +204,11 @@ def shell(scenario: Resolved, out: Path, machine: Attendable) -> int:
 
 
 def _pace(factor: float, scenario: Resolved, out: Path) -> Pace:
+    """Return the pace of a run, from its branch on if it has one: people know what was before."""
+    from_s = 0.0 if scenario.branch is None else scenario.branch.at_s
+
     def begin_s() -> float | None:
         epoch_ns = told(out, "monotonic_epoch_ns")
-        return None if epoch_ns is None else epoch_ns / NANOSECONDS
+        return None if epoch_ns is None else epoch_ns / NANOSECONDS + from_s
 
-    return Pace(factor, begin_s, scenario.duration_s)
+    return Pace(factor, begin_s, scenario.duration_s - from_s)

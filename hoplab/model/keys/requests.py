@@ -7,7 +7,7 @@ A request is a JSON object, whose ``do`` says what to do. The medium reads those
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
@@ -24,10 +24,14 @@ from hoplab.model.keys.declare import (
     Probability,
     Table,
     Text,
+    Time,
 )
 from hoplab.model.keys.faults import Event, require_apart
 from hoplab.model.keys.measure import Seeded
 from hoplab.model.reading import mistake
+
+RIGHT_AFTER_S = 0.001
+"""An event of a future comes so long after the branch, up to which all is as it was."""
 
 
 class Request(Table):
@@ -178,6 +182,36 @@ class Rate(Request):
     do = "rate"
     station: Name
     mbps: Annotated[Number, Field(gt=0)]
+
+
+class Branch(Request):
+    """Another future of a run, from ``at_s`` on. It is ``without`` some later events of the
+    scenario, which are named by their numbers. If it has a ``kind``, one more event comes right
+    after that time."""
+
+    do = "branch"
+    at_s: Time
+    without: Annotated[Text, Field(pattern=r"^(\d{1,6}(,\d{1,6})*)?$", max_length=700)] = ""
+    kind: Literal["down", "up", "move", "loss"] | None = None
+    station: Name | None = None
+    x_m: Coordinate | None = None
+    y_m: Coordinate | None = None
+    src: Name | None = None
+    dst: Name | None = None
+    rate: Probability | None = None
+
+    def events(self, planned: Sequence[Event]) -> list[dict[str, Any]]:
+        """Return the events of that future, as a scenario has them."""
+        left = {int(number) for number in self.without.split(",") if number}
+        kept = [
+            event.model_dump(exclude_none=True)
+            for i, event in enumerate(planned)
+            if event.at_s <= self.at_s or i not in left
+        ]
+        if self.kind is None:
+            return kept
+        more = self.model_dump(exclude={"at_s", "without"}, exclude_none=True)
+        return [*kept, {"at_s": round(self.at_s + RIGHT_AFTER_S, 6), **more}]
 
 
 class End(Request):

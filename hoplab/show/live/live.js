@@ -14,7 +14,7 @@ const [mapPlot, lossPlot, linePlot, slider] = ["map", "losses", "over-time", "ti
 const takesPart = document.body.dataset.takesPart === "yes";
 
 // What the page has been told last; `shown` is the moment looked at, null for now.
-const state = { about: null, latest: null, flows: [], t: 0, shown: null, zoomed: false, over: false, marks: [] };
+const state = { about: null, latest: null, flows: [], t: 0, shown: null, zoomed: false, left: false, marks: [] };
 
 function text(id, value) {
   const element = byId(id);
@@ -215,6 +215,7 @@ function receive(message) {
     draw(lossPlot, message.losses_figure);
     colourFigures();
     if (window.hoplabDrag) window.hoplabDrag.begin(mapPlot, message.about, ask, tell);
+    if (window.hoplabFuture) window.hoplabFuture.begin(message.about, ask);
   }
   if (message.flow_list) state.about.flows = message.flow_list;
   showClock(message);
@@ -230,10 +231,16 @@ function receive(message) {
   if (message.status === "failed") tell(`The run failed: ${message.note}`);
 }
 
+// Whether the user looks at what was: the report can wait then.
+function holds() {
+  return state.shown !== null || Boolean(window.hoplabFuture && window.hoplabFuture.isOpen());
+}
+
 // The page becomes the report, which needs no server any more.
 function end() {
-  if (state.over) return;
-  state.over = true;
+  byId("to-report").hidden = false;
+  if (state.left || holds()) return;
+  state.left = true;
   location.replace("report");
 }
 
@@ -245,7 +252,7 @@ async function follow() {
   for (let has = 0; !state.over;) {
     let message = null;
     try {
-      const answer = await fetch(`news?page=${page}&has=${has}`);
+      const answer = await fetch(`news?page=${page}&has=${has}${holds() ? "&holds" : ""}`);
       if (!answer.ok) throw new Error(answer.statusText);
       message = await answer.json();
     } catch {
@@ -261,14 +268,15 @@ async function follow() {
   }
 }
 
+// The answer to a request; null where it was refused, which the page tells.
 async function ask(what) {
   try {
     const answer = await fetch("do", { method: "POST", body: JSON.stringify(what) });
     tell(answer.ok ? "" : await answer.text());
-    return answer.ok;
+    return answer.ok ? await answer.json() : null;
   } catch {
     tell("The run does not answer.");
-    return false;
+    return null;
   }
 }
 
@@ -299,6 +307,7 @@ function show(t) {
     mark.textContent = t === null ? "" : ` at ${t.toFixed(1)} s`;
   }
   for (const mark of document.querySelectorAll(".still")) mark.hidden = t === null;
+  if (window.hoplabFuture) window.hoplabFuture.show(t);
   frameTime(null);
   paleEvents();
   if (t !== null) {
@@ -307,6 +316,7 @@ function show(t) {
   }
   slider.value = slider.max;
   if (state.latest) drawMoment(state.latest);
+  if (state.latest && state.latest.status === "over") end();
 }
 
 slider.addEventListener("input", () => show(Number(slider.value)));

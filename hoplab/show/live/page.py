@@ -10,8 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from hoplab.show.live.view import View
 
 
-def page(view: View, takes_part: bool) -> str:
-    """Return the page. With ``takes_part`` it has the controls of `hoplab shell --live`."""
+def page(view: View, takes_part: bool, has_futures: bool = False) -> str:
+    """Return the page. With ``takes_part`` it has the controls of `hoplab shell --live`. If it
+    ``has_futures``, it has those for another future of an earlier time."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -19,4 +20,5 @@ def page(view: View, takes_part: bool) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("live.html.j2").render(about=view.about, takes_part=takes_part)
+    template = environment.get_template("live.html.j2")
+    return template.render(about=view.about, takes_part=takes_part, has_futures=has_futures)

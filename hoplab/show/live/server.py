@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from hoplab.host.serving import REQUEST_LIMIT_S, Serving, refused
 from hoplab.model.errors import HoplabError
@@ -46,8 +44,14 @@ GONE_S = 30.0
 """A page without a request for this many seconds counts as closed."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; "
-    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; "
+    "form-action 'none'"
 )
+FILES = (
+    *(("live", name) for name in ("live.js", "drag.js", "future.js", "live.css")),
+    *(("report", name) for name in ("figures.js", "report.css")),
+)
+"""What a page loads, by the package that has it."""
 
 Act = Callable[[dict[str, Any]], dict[str, Any]]
 """Carries out a page's request and returns the answer. Raises `HoplabError` with the reason if it
@@ -62,68 +66,59 @@ class _Follower:
     """Number of messages sent to the page."""
     cursor: Cursor = field(default_factory=Cursor)
     asked: float = 0.0
+    holds: bool = False
+    """Whether its user looks at what was, so that the run's end can wait."""
 
 
-class Server:
-    """Serves a `View` until `close`. Without ``act`` pages can change nothing."""
+class Page:
+    """One run's page. Without ``act`` it can change nothing."""
 
-    def __init__(self, view: View, act: Act | None = None) -> None:
+    def __init__(self, view: View, act: Act | None = None, has_futures: bool = False) -> None:
         self._view = view
         self._act = act
+        self._has_futures = has_futures
         self._report: Path | None = None
+        self._is_over = False
+        self._is_taken = False
         self._followers: dict[str, _Follower] = {}
-        self._taken = threading.Event()
-        self._serving = Serving("live page")
 
     @property
-    def url(self) -> str:
-        """Address of the page. Anyone who has it may use it."""
-        return self._serving.url
+    def is_open(self) -> bool:
+        """Whether somebody has looked at it."""
+        return bool(self._followers)
 
-    def start(self) -> None:
-        """Start the server; returns when it answers."""
-        self._serving.start(self._app())
-
-    def wait_for_page(self, limit_s: float) -> bool:
-        """Wait until a page is open. Returns False if none opens in time."""
-        deadline = time.monotonic() + limit_s
-        while time.monotonic() < deadline:
-            if self._followers:
-                return True
-            time.sleep(0.05)
-        return False
-
-    def finish(self, report: Path | None, limit_s: float = LINGER_S) -> None:
-        """End the run's pages, which become ``report``. Returns when they have it."""
+    def finish(self, report: Path | None) -> None:
+        """End it: it becomes ``report``."""
         self._report = report
         self._view.tell("over" if report else "failed", str(report) if report else "no report")
-        latest = max((f.asked for f in list(self._followers.values())), default=0.0)
-        if report is not None and time.monotonic() - latest < GONE_S:
-            self._taken.wait(limit_s)
+        self._is_over = True
 
-    def close(self) -> None:
-        """End every connection."""
-        self._serving.close()
+    def is_wanted(self, is_late: bool) -> bool:
+        """Return whether the server is to go on for this page: its run does, or its user has not
+        taken the report. If it ``is_late``, only a user who looks at what was is waited for."""
+        if not self._is_over:
+            return True
+        if self._is_taken or self._report is None:
+            return False
+        now = time.monotonic()
+        here = [f for f in list(self._followers.values()) if now - f.asked < GONE_S]
+        return any(f.holds or not is_late for f in here)
 
-    def _app(self) -> ASGIApp:
-        base = self._serving.base
-        routes = [
+    def routes(self, base: str) -> list[Route]:
+        """Return what is served of it, below ``base``."""
+        return [
             Route(f"{base}/", self._page),
             Route(f"{base}/plotly.js", self._library),
-            Route(f"{base}/live.js", _script("live", "live.js")),
-            Route(f"{base}/drag.js", _script("live", "drag.js")),
-            Route(f"{base}/figures.js", _script("report", "figures.js")),
-            Route(f"{base}/report.css", _script("report", "report.css")),
-            Route(f"{base}/live.css", _script("live", "live.css")),
+            *(Route(f"{base}/{name}", _file(room, name)) for room, name in FILES),
             Route(f"{base}/news", self._news),
             Route(f"{base}/moment", self._moment),
             Route(f"{base}/report", self._whole),
             Route(f"{base}/do", self._do, methods=["POST"]),
         ]
-        return Starlette(routes=routes)
 
     async def _page(self, request: Request) -> Response:
-        text = page(self._view, self._act is not None)
+        takes_part = self._act is not None and not self._has_futures
+        text = page(self._view, takes_part, self._has_futures)
         return Response(text, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
     async def _library(self, request: Request) -> Response:
@@ -131,7 +126,7 @@ class Server:
 
     async def _news(self, request: Request) -> Response:
         """Return what the page ``page`` lacks, soon or when there is news. The page says how many
-        messages it ``has``.
+        messages it ``has``, and whether its user looks at what was.
 
         A page asks again when it has drawn the last answer, so a slow page gets more at a time. A
         pushed stream would pile up in it.
@@ -141,6 +136,7 @@ class Server:
             return refused("page, has: expected a name and a number", 400)
         follower = self._follower(name, int(has))
         follower.asked = time.monotonic()
+        follower.holds = "holds" in request.query_params
         deadline = follower.asked + HOLD_S
         while (message := self._view.message(follower.cursor)) is None:
             if time.monotonic() > deadline:
@@ -172,7 +168,7 @@ class Server:
     async def _whole(self, request: Request) -> Response:
         if self._report is None:
             return refused("the run is not over", 404)
-        self._taken.set()
+        self._is_taken = True
         return FileResponse(self._report, media_type="text/html")
 
     async def _do(self, request: Request) -> Response:
@@ -194,6 +190,55 @@ class Server:
         except HoplabError as error:
             return refused(str(error), 422)
         return Response(json.dumps(answer), media_type="application/json")
+
+
+class Server:
+    """Serves the page of a run, and those of its futures, until `close`."""
+
+    def __init__(self, view: View, act: Act | None = None, has_futures: bool = False) -> None:
+        """Without ``act`` the page can change nothing. If it ``has_futures``, it may only ask for
+        another future of what was."""
+        self._serving = Serving("live page")
+        self._pages = [Page(view, act, has_futures)]
+        self._app = Starlette(routes=self._pages[0].routes(self._serving.base))
+
+    @property
+    def url(self) -> str:
+        """Address of the page. Anyone who has it may use it."""
+        return self._serving.url
+
+    def start(self) -> None:
+        """Start the server; returns when it answers."""
+        self._serving.start(self._app)
+
+    def add(self, view: View) -> tuple[str, Page]:
+        """Serve the page of another run too. Returns its address below `url`, and the page."""
+        name = f"future{len(self._pages)}"
+        made = Page(view)
+        self._pages.append(made)
+        self._app.router.routes.extend(made.routes(f"{self._serving.base}/{name}"))
+        return f"{name}/", made
+
+    def wait_for_page(self, limit_s: float) -> bool:
+        """Wait until a page is open. Returns False if none opens in time."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            if self._pages[0].is_open:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def finish(self, report: Path | None, limit_s: float = LINGER_S) -> None:
+        """End the run's page, which becomes ``report``. Returns when all pages have theirs, or when
+        nobody has asked for long."""
+        self._pages[0].finish(report)
+        late = time.monotonic() + limit_s
+        while any(page.is_wanted(time.monotonic() > late) for page in list(self._pages)):
+            time.sleep(LOOK_S)
+
+    def close(self) -> None:
+        """End every connection."""
+        self._serving.close()
 
 
 class _Malformed(Exception):
@@ -229,7 +274,7 @@ async def _body(request: Request) -> bytes:
     return bytes(parts)
 
 
-def _script(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
+def _file(room: str, name: str) -> Callable[[Request], Awaitable[Response]]:
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     text = resources.files(f"hoplab.show.{room}").joinpath(name).read_text("utf-8")
 

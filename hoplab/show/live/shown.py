@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hoplab.host.machine import private
 from hoplab.model.keys.resolved import Resolved
-from hoplab.show.live.server import Act, Server
+from hoplab.show.live.server import Act, Page, Server
 from hoplab.show.live.sink import PageSink
 from hoplab.show.live.view import View
 
@@ -30,6 +30,20 @@ LEAD_ON = """<!DOCTYPE html>
 <title>Hoplab</title>
 <p><a href="{url}">The live page</a></p>
 """
+
+
+class Future:
+    """The page of another future, beside that of its run."""
+
+    def __init__(self, address: str, view: View, page: Page) -> None:
+        self.address = address
+        """Where it is, from its run's page."""
+        self.sink = PageSink(view)
+        self._page = page
+
+    def finish(self, report: Path | None) -> None:
+        """Its run is over: the page becomes the report, if there is one."""
+        self._page.finish(report)
 
 
 class Shown:
@@ -47,6 +61,13 @@ class Shown:
         """Address of the page."""
         return self._server.url
 
+    def future(self, scenario: Resolved, title: str) -> Future:
+        """Serve the page of another future too."""
+        view = View(scenario)
+        view.about["title"] = title
+        address, page = self._server.add(view)
+        return Future(address, view, page)
+
 
 @contextmanager
 def shown(
@@ -54,13 +75,14 @@ def shown(
     say: Callable[[str], None],
     act: Act | None = None,
     wait_s: float = WAIT_S,
+    has_futures: bool = False,
 ) -> Iterator[Shown]:
     """Serve a page inside the block. It opens in the user's browser if there is one, and its
     address is printed in any case. Waits until a page is open. With ``act`` the page takes part,
-    and the run has no planned end."""
+    and the run has no planned end. If it ``has_futures``, it may only ask for these."""
     _settled()
-    view = View(scenario, endless=act is not None)
-    server = Server(view, act)
+    view = View(scenario, endless=act is not None and not has_futures)
+    server = Server(view, act, has_futures)
     page = Shown(view, server)
     server.start()
     with contextlib.ExitStack() as stack:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from hoplab.model.keys.faults import Event
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.variants import FIXED_WINDOW, OFFERED
 from hoplab.model.network.reach import reach_m
@@ -68,10 +69,11 @@ class View:
             ],
             "variants": [n for n in dict.fromkeys((*OFFERED, usual)) if n != FIXED_WINDOW],
             "variant": usual,
+            "events": [{"at_s": e.at_s, "text": _words(e)} for e in scenario.event],
         }
         """The facts that do not change. They are ``title``, ``duration_s`` (None without an end),
-        ``stations``, ``radios``, ``flows``, ``variants`` of TCP and the initial choice among
-        them."""
+        ``stations``, ``radios``, ``flows``, ``variants`` of TCP, the initial choice among them, and
+        the scenario's ``events``."""
 
     def add_all(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take rows of one table of the run."""
@@ -203,6 +205,19 @@ class View:
         fresh = min(course.event_count - cursor.events, len(course.events), MAX_TOLD_EVENTS)
         cursor.events = course.event_count
         return list(islice(course.events, len(course.events) - fresh, None))
+
+
+def _words(event: Event) -> str:
+    """What an event does, for people."""
+    match event.kind:
+        case "down":
+            return f"the radio of {event.station} goes off"
+        case "up":
+            return f"the radio of {event.station} comes on"
+        case "move":
+            return f"{event.station} is at ({event.x_m:g}, {event.y_m:g}) m"
+        case _:
+            return f"{event.src} to {event.dst} loses {100 * (event.rate or 0):g} % of frames"
 
 
 def _json(figure: Any) -> dict[str, Any]:
