@@ -32,7 +32,7 @@ NOT_RUN = {
     "make validate*": "hours; each part by itself before a release",
     "make study *": "the same as 'hoplab study', which .ci/run runs by 'make studies-quick'",
     "*python -m tests.validate*": "minutes to hours, and writes the figures of docs/",
-    "*experiments/agent/window.py*": "two minutes of training",
+    "*experiments/agent/*": "minutes of training, and of looking ahead",
     "make -C kernel-modules*": "for the kernel of a host that has its headers",
     "sudo make -C kernel-modules *": "installs modules on the host",
     "cargo *": "'make test' runs the workspace's tests; a benchmark needs a quiet computer",

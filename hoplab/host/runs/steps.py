@@ -114,7 +114,8 @@ class Steps:
         for hanging guests then ignores the wait."""
         with self._closing:
             self._hold = hold
-            hold(self._waits)
+            if self._waits:
+                hold(True)
 
     def _wait(self, waits: bool) -> None:
         with self._closing:
