@@ -214,7 +214,7 @@ class Standing:
         self.sent.append(wanted)
         self.t_s += 1.0
 
-    def close(self) -> None:
+    def close(self, at_once: bool = False) -> None:
         self.closed = True
 
 

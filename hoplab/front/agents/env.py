@@ -182,7 +182,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
 
     def _end(self) -> None:
         if self._episode is not None:
-            self._episode.close()
+            self._episode.close(at_once=not self._family.is_kept)
             if not self._family.is_kept:
                 shutil.rmtree(self._episode.folder, ignore_errors=True)
             self._episode = None

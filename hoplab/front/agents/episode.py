@@ -62,9 +62,9 @@ class Episode:
         """Carry out the requests, and let the run go on to its next step."""
         self.steps.go_on(requests)
 
-    def close(self) -> None:
-        """End the run at any point."""
-        self.steps.close()
+    def close(self, at_once: bool = False) -> None:
+        """End the run at any point. With ``at_once`` nobody wants its results."""
+        self.steps.close(at_once)
         self._thread.join()
         self._follower.close()
 

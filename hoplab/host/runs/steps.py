@@ -8,6 +8,8 @@ failed.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +50,8 @@ class Steps:
         """All answers to the guest so far."""
         self._own: socket.socket | None = None
         self._standing: Standing | None = None
+        self._handle: int | None = None
+        """Of the process of a guest that is a copy."""
         self._waits = False
         self._lines = Lines(LONGEST_LINE)
         self._heard: list[dict[str, Any]] = []
@@ -85,6 +89,8 @@ class Steps:
                 own.close()
                 return
             self._own, self._standing = own, standing
+            if standing is not None:
+                self._handle = os.pidfd_open(standing.pid)
             if not self._is_there:
                 self._say(asdict(self._wanted))
         self._attended.set()
@@ -149,10 +155,17 @@ class Steps:
         self._wait(False)
         self._say({"acts": [act.document() for act in acts]})
 
-    def close(self) -> None:
-        """End the answers. A run that goes on fails at its next step."""
+    def close(self, at_once: bool = False) -> None:
+        """End the answers. A run that goes on fails at its next step. With ``at_once`` its guest
+        ends now, if it is a copy: nobody wants its results, so it takes nothing down."""
         with self._closing:
             self._closed = True
+            if self._handle is not None:
+                if at_once:
+                    with contextlib.suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+                os.close(self._handle)
+                self._handle = None
             if self._own is not None:
                 with contextlib.suppress(OSError):
                     self._own.shutdown(socket.SHUT_RDWR)
