@@ -292,6 +292,29 @@ def test_stations_share_a_ppdu_in_units_of_the_channel(
     assert (octets.count(answer) > 20) == (ack == "mu-bar")
 
 
+def test_stations_send_together_when_their_access_point_asks(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """Four on 80 MHz: from the first trigger on, all data come in units of 242 tones."""
+    scenario = ofdma.scenario(ofdma.Case(4, 234, "mu-bar", uplink=True)) | {"duration_s": 0.8}
+    scenario["measure"] |= {"frames": True, "captures": ["air"]}
+    run_scenario(tomli_w.dumps(scenario))
+    found = results.load(tmp_path / "run1")
+    frames = [row for row in found.rows("frames") if row["t_s"] > 0.6]
+    asked, sent = defaultdict(set), defaultdict(set)
+    for row in frames:
+        if row["kind"] == "trigger":
+            asked[row["until_s"]].add(row["dst"])
+        elif row["kind"] == "data" and row["rate_mbps"] == pytest.approx(1170 / 14.4):
+            sent[row["t_s"]].add(row["src"])
+    assert len(asked) > 20
+    everybody = {"n0", "n1", "n2", "n3"}
+    assert all(names == everybody for names in [*asked.values(), *sent.values()])
+    # A SIFS and the way later.
+    ways = [begins - ends for begins, ends in zip(sorted(sent), sorted(asked), strict=False)]
+    assert all(16e-6 < way < 16.2e-6 for way in ways)
+
+
 CATEGORIES = """
 duration_s = 1
 [radio]

@@ -5,6 +5,7 @@ that cannot be."""
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,10 +47,14 @@ def resolved(text: str, radio: str = TOGETHER, profile: str = "80211ax") -> Reso
             'ofdma = "round-robin"\nofdma_ack = "sequential"\n',
             {"scheduler": "round-robin", "acknowledgement": "sequential"},
         ),
+        (
+            TOGETHER + "ofdma_uplink = true\n",
+            {"scheduler": "airtime", "acknowledgement": "mu-bar", "uplink": True},
+        ),
     ],
 )
 def test_the_document_names_it_only_where_it_is_asked_for(
-    tmp_path: Path, radio: str, expected: dict[str, str] | None
+    tmp_path: Path, radio: str, expected: dict[str, Any] | None
 ) -> None:
     """So documents of before stay what they were."""
     (tmp_path / "raw").mkdir()
@@ -68,6 +73,7 @@ def test_the_document_names_it_only_where_it_is_asked_for(
         (CELL, TOGETHER + "aggregation = false\n", ["needs A-MPDUs", "aggregation = true"]),
         (CELL, TOGETHER + "rts_threshold = 500\n", ["radio.rts_threshold: 500", "set 2347"]),
         (CELL, 'ofdma_ack = "sequential"\n', ["ofdma_ack counts only where ofdma is"]),
+        (CELL, "ofdma_uplink = true\n", ["ofdma_uplink counts only where ofdma is"]),
         (CELL, 'ofdma = "fastest"\n', ["radio.ofdma", "round-robin"]),
     ],
 )

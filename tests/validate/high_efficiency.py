@@ -111,10 +111,10 @@ def scenario(case: Case) -> dict[str, Any]:
     }
 
 
-def received(results: Results) -> tuple[float, float]:
+def received(results: Results, started_s: float = STARTED_S) -> tuple[float, float]:
     """Mbit/s of all flows, and the share of the time that beacons took."""
     beacons_s = sum(row["airtime_beacon_s"] for row in results.rows("radios"))
-    return sum(received_mbps(results, STARTED_S).values()), beacons_s / results.scenario[
+    return sum(received_mbps(results, started_s).values()), beacons_s / results.scenario[
         "duration_s"
     ]
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An access point that serves stations together (OFDMA), against the times of one exchange.
 
-Each station has a resource unit of one PPDU, and a saturated queue. The formula is that of
+Each station has a resource unit of one PPDU, and a saturated queue. The other way round, a trigger
+asks all stations for their frames, and one BlockAck answers them. The formula is that of
 `tests.validate.aggregation` with the PPDU and the acknowledgements of several users (IEEE
 802.11ax-2021 9.3.1.22, 27.3.4, 27.3.11.8). All goes through the kernel, and what beacons take of
 the channel is measured and taken off.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hoplab.many.study.figures import Figure, figure
@@ -36,6 +38,11 @@ PAYLOAD = 1472
 MEASURED_MBIT = 300
 ACKS = ("mu-bar", "sequential")
 BLOCK_ACK_REQUEST_BYTES, MU_BAR_BYTES, MU_BAR_USER_BYTES = 24, 28, 9
+TRIGGER_USER_BYTES = 6
+BLOCK_ACK_TO_ALL_BYTES, BLOCK_ACK_USER_BYTES = 22, 4
+"""The latter but the bitmap."""
+UPLINK_STARTED_S = 1.5
+"""Until then stations contend, each until the access point knows of its queue."""
 SYMBOL_US, ANSWER_SYMBOL_US = 12.8 + 0.8, 12.8 + 1.6
 WIDTH_MHZ = 80
 SIG_B_COMMON_BITS = 2 * 8 + 1 + 4 + 6
@@ -43,7 +50,8 @@ SIG_B_COMMON_BITS = 2 * 8 + 1 + 4 + 6
 SIG_B_SYMBOL_BITS = 208
 """At its MCS 5."""
 SOCKETS = 4
-"""A socket holds some 90 packets by default, and a lone station's A-MPDU has 157."""
+"""A socket holds some 90 packets by default, and a lone station's A-MPDU has 157. Only what waits
+behind that makes the access point ask."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +62,15 @@ class Case:
     tones: int
     """Data tones of a unit (table 27-15); 64-QAM 5/6 puts 5 data bits on each, 16-QAM 1/2 two."""
     ack: str
+    uplink: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.stations}/{self.ack}"
+        return f"{self.stations}/{'triggered' if self.uplink else self.ack}"
+
+    @property
+    def started_s(self) -> float:
+        return UPLINK_STARTED_S if self.uplink else STARTED_S
 
     @property
     def symbol_bits(self) -> int:
@@ -73,7 +86,8 @@ class Case:
 
     def psdu_bytes(self, frames: int) -> int:
         frame = PAYLOAD + HEADERS_BYTES + QOS_BYTES
-        spacing = math.ceil(SPACING_US * self.symbol_bits / SYMBOL_US / 8)
+        symbol_us = ANSWER_SYMBOL_US if self.uplink else SYMBOL_US
+        spacing = math.ceil(SPACING_US * self.symbol_bits / symbol_us / 8)
         padded = 4 * math.ceil(max(DELIMITER_BYTES + frame, spacing) / 4)
         return (frames - 1) * padded + DELIMITER_BYTES + frame
 
@@ -92,8 +106,24 @@ class Case:
         symbols = math.ceil((8 * (DELIMITER_BYTES + size) + 16) / (2 * self.tones))
         return sifs + trigger_us + sifs + 40 + 8 + ANSWER_SYMBOL_US * symbols
 
+    def triggered(self) -> tuple[int, float]:
+        """Frames of each station, and the exchange's time. Its PPDU is the longest there is."""
+        sifs, control_us = BEST_EFFORT.sifs_us, BEST_EFFORT.control_us
+        symbols = math.floor((LONGEST_PPDU_US - 48) / ANSWER_SYMBOL_US)
+        counts = range(1, WINDOW["HE"] + 1)
+        bits = symbols * self.symbol_bits
+        frames = [n for n in counts if 8 * self.psdu_bytes(n) + 16 <= bits][-1]
+        trigger_us = control_us(MU_BAR_BYTES + TRIGGER_USER_BYTES * self.stations)
+        user = BLOCK_ACK_USER_BYTES + WINDOW["HE"] // 8
+        answer_us = control_us(BLOCK_ACK_TO_ALL_BYTES + user * self.stations)
+        return frames, trigger_us + sifs + 48 + ANSWER_SYMBOL_US * symbols + sifs + answer_us
+
     def maximum_mbps(self) -> float:
         """Of all stations together, of payload."""
+        if self.uplink:
+            frames, lasts_us = self.triggered()
+            bits = 8 * PAYLOAD * frames * self.stations
+            return bits / (BEST_EFFORT.backoff_us + lasts_us)
         counts = range(1, WINDOW["HE"] + 1)
         fitting = [n for n in counts if self.ppdu_us(self.psdu_bytes(n)) <= LONGEST_PPDU_US]
         frames = fitting[-1]
@@ -105,26 +135,30 @@ class Case:
 def cases() -> list[Case]:
     tones = {1: 980, 2: 468, 4: 234, 8: 102, 16: 48}
     # A lone station is served as without OFDMA.
-    return [Case(n, tones[n], ack) for n in tones for ack in (ACKS if n > 1 else ACKS[:1])]
+    down = [Case(n, tones[n], ack) for n in tones for ack in (ACKS if n > 1 else ACKS[:1])]
+    return down + [Case(n, tones[n], ACKS[0], uplink=True) for n in tones if n > 1]
 
 
 def scenario(case: Case) -> dict[str, Any]:
     clients = [f"n{i}" for i in range(case.stations)]
-    sockets = math.ceil(SOCKETS / case.stations)
-    mbps = 1.1 * case.maximum_mbps() / case.stations / sockets
+    sockets = SOCKETS if case.uplink else math.ceil(SOCKETS / case.stations)
+    # A queue that is to be asked for has to be longer than an A-MPDU from the beginning.
+    load = 4 if case.uplink else 1.1
+    mbps = load * case.maximum_mbps() / case.stations / sockets
+    ends = [(client, "ap") if case.uplink else ("ap", client) for client in clients]
     flows = [
-        {**sender("ap", client, PAYLOAD, mbps), "name": f"{client}-{socket}"}
-        for client in clients
+        {**sender(*pair, PAYLOAD, mbps), "name": f"{pair[0]}-{pair[1]}-{socket}"}
+        for pair in ends
         for socket in range(sockets)
     ]
     return {
         "title": f"{case.stations} stations together, {case.ack}",
-        "duration_s": round(STARTED_S + MEASURED_MBIT / case.maximum_mbps(), 1),
+        "duration_s": round(case.started_s + MEASURED_MBIT / case.maximum_mbps(), 1),
         "station": [
             station("ap", 0.0),
             *(station(client, 20.0, float(i)) for i, client in enumerate(clients)),
         ],
-        "cell": [{"access_point": "ap", "clients": clients}],
+        "cell": [{"access_point": "ap", "clients": clients, **_eager(case)}],
         "radio": {
             "profile": "80211ax",
             "width_mhz": WIDTH_MHZ,
@@ -132,16 +166,30 @@ def scenario(case: Case) -> dict[str, Any]:
             "queue_packets": 10_000,
             "ofdma": "round-robin",
             "ofdma_ack": case.ack,
+            "ofdma_uplink": case.uplink,
         },
         "flow": flows,
         "measure": {"packets": True},
     }
 
 
+def _eager(case: Case) -> dict[str, Any]:
+    """An access point that backs off less after collisions, as hostapd's. At first all stations
+    contend. Later there are no collisions, and this makes no difference."""
+    eager = {"best_effort": {"cw_max": 63}}
+    return {"edca_ap": eager} if case.uplink else {}
+
+
 def items() -> Iterator[Figure]:
     """A figure in Mbit/s of payload for each case, within 1 %."""
-    found = measure_seeds([scenario(case) for case in cases()], SEEDS, received)
-    for case, draws in zip(cases(), found, strict=True):
+    for uplink in (False, True):
+        yield from _items([case for case in cases() if case.uplink == uplink])
+
+
+def _items(cases: list[Case]) -> Iterator[Figure]:
+    read = partial(received, started_s=cases[0].started_s)
+    found = measure_seeds([scenario(case) for case in cases], SEEDS, read)
+    for case, draws in zip(cases, found, strict=True):
         free = 1 - sum(share for _, share in draws) / len(draws)
         mbps = [mbps for mbps, _ in draws]
         yield figure(f"wifi/ofdma/{case.name}_Mbps", mbps, free * case.maximum_mbps(), 0.01)

@@ -492,10 +492,15 @@ fn radio_row<'a>(medium: &Medium, radio: RadioId, name: &'a str) -> radios::Row<
         queue_full: counters.queue_full.into(),
         rx_overrun: counters.rx_overrun.into(),
         airtime_data_s: airtime_s(AirKind::Data),
-        airtime_ack_s: [AirKind::Ack, AirKind::BlockAck, AirKind::BlockAckRequest]
-            .map(airtime_s)
-            .into_iter()
-            .sum(),
+        airtime_ack_s: [
+            AirKind::Ack,
+            AirKind::BlockAck,
+            AirKind::BlockAckRequest,
+            AirKind::Trigger,
+        ]
+        .map(airtime_s)
+        .into_iter()
+        .sum(),
         airtime_rts_s: airtime_s(AirKind::Rts),
         airtime_cts_s: airtime_s(AirKind::Cts),
         airtime_beacon_s: airtime_s(AirKind::Beacon),

@@ -19,10 +19,12 @@ pub enum AirKind {
     Broadcast,
     BlockAckRequest,
     BlockAck,
+    /// Asks several stations for their frames.
+    Trigger,
 }
 
 impl AirKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Data,
         Self::Ack,
         Self::Rts,
@@ -31,6 +33,7 @@ impl AirKind {
         Self::Broadcast,
         Self::BlockAckRequest,
         Self::BlockAck,
+        Self::Trigger,
     ];
 
     pub fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl AirKind {
             Self::Broadcast => "broadcast",
             Self::BlockAckRequest => "block-ack-request",
             Self::BlockAck => "block-ack",
+            Self::Trigger => "trigger",
         }
     }
 }

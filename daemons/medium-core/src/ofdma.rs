@@ -2,9 +2,9 @@
 //! Which stations an access point serves together, in resource units of one PPDU, and how they
 //! acknowledge that (IEEE 802.11ax-2021 26.5.1).
 
-use hoplab_base::Duration;
+use hoplab_base::{Duration, Instant};
 
-use crate::{Guard, Rate, Width};
+use crate::{Guard, RadioId, Rate, Width};
 
 /// How frames of several receivers go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,14 @@ use crate::{Guard, Rate, Width};
 pub struct Ofdma {
     pub scheduler: Scheduler,
     pub acknowledgement: Acknowledgement,
+    /// It also asks several stations at once for their frames (26.5.2).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub uplink: bool,
 }
+
+/// How long a station does not contend by itself after a trigger has asked it. This is AIFSN 0 and an
+/// MU EDCA timer of four units of 8 TU (9.4.2.251).
+pub(crate) const HELD: Duration = Duration::from_micros(4 * 8 * 1024);
 
 /// Who is served first where more wait than a PPDU has resource units. [`Scheduler::order`] is the
 /// place for one more.
@@ -69,9 +76,27 @@ impl Served {
     }
 }
 
-/// A receiver with frames that may go together with others'.
+/// What an access point knows of the frames that wait at a station, by the station's last frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report {
+    pub from: RadioId,
+    /// The access function that they go by.
+    pub function: usize,
+    /// In an A-MPDU.
+    pub octets: usize,
+    /// Of the station on the whole channel.
+    pub rate: Rate,
+    pub served: Served,
+    /// When it was asked last.
+    pub asked: Instant,
+    /// How often it was asked in vain since that.
+    pub silent: u32,
+}
+
+/// A receiver with frames that may go together with others', or a station that is asked for its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
+    /// Its place among flows, or among reports.
     pub flow: usize,
     /// On the whole channel.
     pub rate: Rate,

@@ -58,6 +58,10 @@ pub struct Shape {
     pub lasts: Duration,
 }
 
+/// aPPDUMaxTime of VHT and HE (tables 21-29, 27-54), and the longest time that the L-SIG of an HT
+/// frame can express.
+pub const LONGEST_PPDU: Duration = Duration::from_micros(5484);
+
 /// Of the long PPDU: SYNC and SFD, then the header (16.2.2.2).
 const LONG_PLCP_BITS: u64 = 144 + 48;
 /// Of the short PPDU: 72 bits of SYNC and SFD at 1 Mbit/s, then 48 of the header at 2 (16.2.2.3).
@@ -216,6 +220,24 @@ impl Phy {
             (true, true) => self.plcp_rate,
             // In an 802.11g network DSSS frames have 802.11b's own header.
             (true, false) => Rate::DSSS_1,
+        }
+    }
+
+    /// The same, cut to the whole symbols of the longest PPDU.
+    pub fn longest_shared(
+        &self,
+        preamble: Duration,
+        users: impl Iterator<Item = (usize, Rate)> + Clone,
+    ) -> Duration {
+        let lasts = self.shared_duration(preamble, users.clone());
+        let schemes = users.filter_map(|(_, rate)| rate.scheme());
+        let symbol = schemes.map(Scheme::he_symbol_lasts).max();
+        match symbol {
+            Some(symbol) if lasts > LONGEST_PPDU => {
+                let room = LONGEST_PPDU - preamble - self.extension();
+                preamble + symbol * (room / symbol) + self.extension()
+            }
+            _ => lasts,
         }
     }
 

@@ -506,6 +506,14 @@ impl Rate {
         })
     }
 
+    /// At which a trigger asks for frames on this unit. Their guard interval is 1.6 us at least (table
+    /// 9-29h).
+    pub(crate) fn asked_on(self, unit: Unit) -> Option<Self> {
+        let scheme = self.scheme()?;
+        let guard = scheme.guard.max(Guard::Ns1600);
+        Self::he(scheme.mcs, scheme.streams, scheme.width, guard)?.within(unit)
+    }
+
     /// How much of its channel the signal of one user of several takes, if he sends it.
     pub(crate) fn share(self) -> f64 {
         let of_unit = |scheme: Scheme| Some(scheme.unit?.share_of(scheme.width));

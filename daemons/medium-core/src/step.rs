@@ -19,6 +19,8 @@ pub enum Step {
     Shared,
     /// Asks several receivers at once for BlockAcks of those (802.11ax-2021 9.3.1.22.4: MU-BAR).
     Trigger,
+    /// Asks several stations at once for their frames (9.3.1.22.2: basic trigger).
+    Poll,
     /// A request for a BlockAck of earlier frames (9.3.1.7).
     BlockAckRequest,
     BlockAck,
@@ -32,6 +34,7 @@ impl Step {
             Self::Cts => Some(Self::Data),
             Self::Data => acknowledged.then_some(Self::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Self::BlockAck),
+            Self::Poll => Some(Self::Aggregate),
             Self::Shared | Self::Ack | Self::BlockAck => None,
         }
     }
@@ -42,6 +45,7 @@ impl Step {
             Self::Rts => Some(Answer::Cts),
             Self::Data => acknowledged.then_some(Answer::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Answer::BlockAck),
+            Self::Poll => Some(Answer::Frames),
             Self::Shared | Self::Cts | Self::Ack | Self::BlockAck => None,
         }
     }
@@ -67,6 +71,7 @@ impl Step {
             | Self::Aggregate
             | Self::Shared
             | Self::Trigger
+            | Self::Poll
             | Self::BlockAckRequest => None,
         }
     }
@@ -80,6 +85,7 @@ impl Step {
             Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
             Self::Data | Self::Aggregate | Self::Shared => AirKind::Data,
+            Self::Poll => AirKind::Trigger,
             Self::Trigger | Self::BlockAckRequest => AirKind::BlockAckRequest,
             Self::BlockAck => AirKind::BlockAck,
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::phy::{Shape, DELIMITER_BYTES};
-use crate::{Acknowledgement, Guard, Phy, Rate};
+use crate::{Acknowledgement, Phy, Rate};
 
 /// OFDM's mandatory rates (17.2.2), the fastest first: all stations receive answers at them.
 const MANDATORY: [Rate; 3] = [Rate::OFDM_24, Rate::OFDM_12, Rate::OFDM_6];
@@ -25,12 +25,20 @@ const BLOCK_ACK_BYTES: usize = 24;
 const MU_BAR_BYTES: usize = 28;
 const MU_BAR_USER_BYTES: usize = 5 + 4;
 
+/// Of a trigger frame that asks for frames, for each user (9.3.1.22.2).
+const POLL_USER_BYTES: usize = 5 + 1;
+/// Of a BlockAck to several users: without users, and for each but his bitmap (9.3.1.8.6).
+const MULTI_STA_BYTES: usize = 22;
+const MULTI_STA_USER_BYTES: usize = 4;
+
 /// The answer that a sender waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Cts,
     Ack,
     BlockAck,
+    /// Frames that a trigger asks for, which last as it says.
+    Frames,
 }
 
 /// Times that follow from the PHY and from whether frames are acknowledged, worked out once.
@@ -93,6 +101,7 @@ impl Timing {
             Answer::Cts => CTS_BYTES,
             Answer::Ack => ACK_BYTES,
             Answer::BlockAck => self.block_ack_bytes,
+            Answer::Frames => 0,
         }
     }
 
@@ -105,6 +114,34 @@ impl Timing {
                 .phy
                 .duration(self.answer_bytes(answer), self.control_rate(rate)),
         }
+    }
+
+    /// Octets of a trigger frame that asks so many users for their frames.
+    pub fn poll_bytes(&self, users: usize) -> usize {
+        MU_BAR_BYTES + POLL_USER_BYTES * users
+    }
+
+    /// Octets of a BlockAck to so many users.
+    pub fn block_ack_bytes_of(&self, users: usize) -> usize {
+        match users {
+            1 => self.block_ack_bytes,
+            _ => {
+                let bitmap = self.block_ack_bytes - BLOCK_ACK_BYTES;
+                MULTI_STA_BYTES + (MULTI_STA_USER_BYTES + bitmap) * users
+            }
+        }
+    }
+
+    /// From the end of frames that a trigger has asked so many users for, to that of their BlockAck
+    /// at this rate.
+    pub fn answered_all(&self, users: usize, rate: Rate) -> Duration {
+        self.sifs + self.phy.duration(self.block_ack_bytes_of(users), rate)
+    }
+
+    /// The rate of frames to users with these rates that all of them have to hear.
+    pub fn common_rate(&self, rates: impl Iterator<Item = Rate>) -> Rate {
+        let slowest = rates.map(|rate| self.control_rate(rate)).min();
+        slowest.unwrap_or(self.phy.basic_rate)
     }
 
     /// Octets of a trigger frame that asks so many users for a BlockAck.
@@ -121,9 +158,7 @@ impl Timing {
             Rate::OFDM_12 => 1,
             _ => 0,
         };
-        // After a trigger there is no shorter guard interval (table 9-29h).
-        let guard = scheme.guard.max(Guard::Ns1600);
-        Rate::he(mcs, 1, scheme.width, guard)?.within(scheme.unit?)
+        Rate::he(mcs, 1, scheme.width, scheme.guard)?.asked_on(scheme.unit?)
     }
 
     /// Of the BlockAcks at these rates that a trigger asks for.
@@ -141,8 +176,7 @@ impl Timing {
     /// Time on the air of such a trigger frame, before BlockAcks of data at these rates. All of its
     /// receivers have to hear it, so it goes at the control rate of the slowest.
     pub fn mu_bar(&self, rates: &[Rate]) -> (Rate, Duration) {
-        let control = rates.iter().map(|rate| self.control_rate(*rate)).min();
-        let rate = control.unwrap_or(self.phy.basic_rate);
+        let rate = self.common_rate(rates.iter().copied());
         let bytes = self.mu_bar_bytes(rates.len());
         (rate, self.phy.duration(bytes, rate))
     }

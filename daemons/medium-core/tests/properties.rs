@@ -366,10 +366,18 @@ fn served_together(run: u64) -> Drawn {
         ][(run / 3) as usize % 3],
         acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
             [(run / 9) as usize % 2],
+        uplink: run % 2 == 0,
     });
     for (_, from, frame) in &mut drawn.load {
-        // Most frames come from one radio, which is then saturated.
-        *from = if frame.id % 4 > 0 { 0 } else { *from };
+        if frame.class == Class::Beacon {
+            frame.class = Class::ScheduledBeacon;
+        }
+        // Most frames come from one radio, or go to it, which is then saturated.
+        match frame.id % 8 {
+            0..4 => *from = 0,
+            4..7 if *from > 0 => frame.to = To::Radio(RadioId::new(0)),
+            _ => {}
+        }
         for attempts in &mut frame.rates {
             let mcs = (frame.id % 12) as u8;
             attempts.rate = Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate");

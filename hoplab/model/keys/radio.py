@@ -309,6 +309,7 @@ class Radio(Table):
         "edca": ("rules", ("edca",)),
         "ofdma": ("standard", ("802.11ax",)),
         "ofdma_ack": ("ofdma", SCHEDULERS),
+        "ofdma_uplink": ("ofdma", SCHEDULERS),
         "propagation_delay": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
@@ -338,6 +339,9 @@ class Radio(Table):
     ofdma_ack: Literal["mu-bar", "sequential"] = key(
         "mu-bar",
         "how those acknowledge: all at once when a trigger asks them, or one after the other",
+    )
+    ofdma_uplink: Switch = key(
+        False, "access points also ask several stations at once for their frames, by a trigger"
     )
     standard: Standard | None = key(
         None, "PHY, preambles and rates; `802.11ax` and `802.11be` in cells and meshes only"

@@ -251,7 +251,10 @@ def _edca(radio: ResolvedRadio) -> dict[str, Any] | None:
 def _ofdma(radio: ResolvedRadio) -> dict[str, Any]:
     if radio.ofdma == "none":
         return {}
-    return {"ofdma": {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}}
+    found: dict[str, Any] = {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}
+    if radio.ofdma_uplink:
+        found["uplink"] = True
+    return {"ofdma": found}
 
 
 def _categories(categories: Categories) -> list[dict[str, int]]:

@@ -69,6 +69,7 @@ impl Event {
                     Timer::Prepared => 10,
                     Timer::Loaded => 11,
                     Timer::Reorder => 12,
+                    Timer::Held(_) => 13,
                 };
                 (kind, radio.index())
             }

@@ -89,7 +89,7 @@ impl Medium {
         let (station, setup) = (&self.radios[radio], &self.setup);
         let ahead = match timer {
             // `batteries_last` bounds the one, and only EDCA has the other.
-            Timer::Empty | Timer::Reorder => return None,
+            Timer::Empty | Timer::Reorder | Timer::Held(_) => return None,
             Timer::Served => Duration::ZERO,
             Timer::Prepared => {
                 let refused = station.host.refuses_after(&station.limits);

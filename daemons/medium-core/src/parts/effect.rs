@@ -26,6 +26,8 @@ pub enum Timer {
     Reorder,
     /// The host has copied a frame into a buffer of the card.
     Loaded,
+    /// This access function of a station has waited for a trigger for long.
+    Held(u8),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -74,6 +74,10 @@ pub struct Ppdu {
     pub asked: Option<Asked>,
     /// It answers a trigger, at the same time as other radios.
     pub triggered: bool,
+    /// From its end to that of what answers it, where that is not one radio's answer.
+    pub answered: Option<Duration>,
+    /// Octets of an A-MPDU that wait behind these frames at their sender (9.2.4.5.6: queue size).
+    pub waiting: Option<usize>,
 }
 
 /// How a radio has to answer a trigger.
@@ -81,6 +85,8 @@ pub struct Ppdu {
 pub struct Asked {
     pub rate: Rate,
     pub shape: Shape,
+    /// From its end to that of what acknowledges it.
+    pub answered: Duration,
 }
 
 impl Ppdu {
@@ -136,6 +142,8 @@ pub struct Response {
     /// Agreement of the frames that it acknowledges together.
     pub agreement: Option<(u8, u64)>,
     pub asked: Option<Asked>,
+    /// It goes together with answers to others, which are here.
+    pub beside: Option<Vec<Response>>,
     /// Handed to the host when this acknowledgement has ended.
     pub deliver: Vec<Arrived>,
 }
@@ -206,11 +214,16 @@ impl Exchange {
             beside: Vec::new(),
             asked: None,
             triggered: false,
+            answered: None,
+            waiting: None,
         }
     }
 
     /// The PPDU of this response, which counts as `answer`.
     pub fn answer(&self, response: &Response, answer: Answer, setup: &Setup) -> Ppdu {
+        if let Some(others) = response.beside.as_ref().filter(|others| !others.is_empty()) {
+            return self.answer_all(response, others, setup);
+        }
         let bytes = setup.timing.answer_bytes(answer);
         let to = To::Radio(response.to);
         let asked = response.asked;
@@ -223,6 +236,24 @@ impl Exchange {
             block_ack: response.block_ack,
             agreement: response.agreement,
             ..self.control(response.step, to, bytes, response.nav, setup)
+        }
+    }
+
+    /// A BlockAck to several radios.
+    fn answer_all(&self, response: &Response, others: &[Response], setup: &Setup) -> Ppdu {
+        let all = || core::iter::once(response).chain(others);
+        let rate = setup.timing.common_rate(all().map(|one| one.rate));
+        let bytes = setup.timing.block_ack_bytes_of(1 + others.len());
+        let part = |one: &Response| Ppdu {
+            rate,
+            width: one.width,
+            block_ack: one.block_ack,
+            agreement: one.agreement,
+            ..self.control(one.step, To::Radio(one.to), bytes, one.nav, setup)
+        };
+        Ppdu {
+            beside: others.iter().map(part).collect(),
+            ..part(response)
         }
     }
 
@@ -242,8 +273,8 @@ impl Exchange {
         self.awaited = Some(answer);
         self.generation += 1;
         let timing = &setup.timing;
-        let timeout = match ppdu.asked {
-            Some(asked) => timing.sifs + asked.shape.lasts + timing.slot,
+        let timeout = match ppdu.answered {
+            Some(answered) => answered + timing.slot,
             None => timing.timeout(answer, ppdu.rate),
         };
         Sent::Waits(Wake {
@@ -285,8 +316,13 @@ impl Exchange {
         self.response.as_ref()
     }
 
+    /// This is what it owes now, beside others of its kind that go together with it.
     pub fn respond_with(&mut self, response: Response) {
-        self.response = Some(response);
+        let owed = self.response.as_mut().and_then(|owed| owed.beside.as_mut());
+        match (owed, &response.beside) {
+            (Some(others), Some(_)) => others.push(response),
+            _ => self.response = Some(response),
+        }
     }
 
     pub fn take_response(&mut self) -> Option<Response> {

@@ -15,12 +15,12 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use super::effect::Finished;
-use super::exchange::{Numbers, Payload, Subframe};
+use super::exchange::{Asked, Numbers, Payload, Subframe};
 use super::host::{Limits, Queued};
 use super::reorder::BlockAck;
 use super::Setup;
 use crate::ofdma::{Candidate, Scheduler, Served};
-use crate::phy::{Shape, DELIMITER_BYTES};
+use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{
     Aggregate, Agreement, Attempts, Class, Frame, FrameId, Modulation, Numbered, Outcome, RadioId,
@@ -29,9 +29,6 @@ use crate::{
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
 const SHORT_RETRY_LIMIT: u32 = 7;
-/// aPPDUMaxTime of VHT and HE (tables 21-29, 27-54), and the longest time that the L-SIG of an HT
-/// frame can express.
-const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const WORD_BYTES: usize = 4;
 /// Sequence numbers have 12 bits (9.2.4.4.2).
 const NUMBERS: u64 = 1 << 12;
@@ -96,17 +93,29 @@ struct Room<'a> {
 
 /// What receivers that are served together have in common.
 struct Share {
-    unit: Unit,
+    rate: On,
     preamble: Duration,
     /// From the end of the PPDU to that of the last acknowledgement.
     answered: Duration,
+}
+
+/// At which rate frames go on a resource unit.
+#[derive(Clone, Copy)]
+enum On {
+    /// At their own, on this one.
+    Unit(Unit),
+    /// As a trigger says.
+    Asked(Rate),
 }
 
 impl Room<'_> {
     /// A frame's rate, and whether an RTS goes first.
     fn attempts(&self, mpdu: &Mpdu) -> Attempts {
         let attempts = mpdu.attempts(self.widest);
-        let narrow = |share: &Share| attempts.rate.within(share.unit);
+        let narrow = |share: &Share| match share.rate {
+            On::Unit(unit) => attempts.rate.within(unit),
+            On::Asked(rate) => Some(rate),
+        };
         Attempts {
             rate: self.share.and_then(narrow).unwrap_or(attempts.rate),
             ..attempts
@@ -692,7 +701,7 @@ impl Line {
         let narrow = |candidate: &Candidate| candidate.rate.within(unit);
         let rates: Vec<Rate> = candidates.iter().filter_map(narrow).collect();
         let share = Share {
-            unit,
+            rate: On::Unit(unit),
             preamble: setup.params.phy.shared_preamble(&rates),
             answered: setup
                 .timing
@@ -721,6 +730,63 @@ impl Line {
             .iter()
             .all(|batch| room.holds(batch, setup))
             .then_some(batches)
+    }
+
+    /// The batch for this receiver that a trigger asks for. It has frames that fit into its time, or is
+    /// the request that must go before them.
+    pub fn answer_trigger(
+        &mut self,
+        to: RadioId,
+        asked: &Asked,
+        numbers: &mut Numbers,
+        setup: &Setup,
+    ) -> Option<Batch> {
+        let mut turns = self.turns.iter();
+        let at = *turns.find(|at| self.flows[**at].to() == Some(to))?;
+        let flow = &mut self.flows[at];
+        let Asked { rate, shape, .. } = *asked;
+        let share = Share {
+            rate: On::Asked(rate),
+            preamble: shape.preamble,
+            answered: asked.answered,
+        };
+        let room = Room {
+            time: Some(shape.lasts + asked.answered),
+            widest: None,
+            share: Some(&share),
+        };
+        let batch = match (flow.key, flow.request) {
+            (Key::Agreement(_, tid), Request::Due(_)) => {
+                let request = flow.ask(at, to, tid, setup)?;
+                let lasts = room.lasts(request.bytes + DELIMITER_BYTES, rate, setup);
+                let attempts = Attempts {
+                    rate,
+                    ..request.attempts
+                };
+                Batch {
+                    lasts,
+                    attempts,
+                    ..request
+                }
+            }
+            _ => {
+                flow.candidate(at, None, setup)?;
+                flow.collect(at, numbers, room, setup)?
+            }
+        };
+        let shape = Some(shape);
+        room.holds(&batch, setup)
+            .then_some(Batch { shape, ..batch })
+    }
+
+    /// Octets of an A-MPDU that wait behind a batch in its flow.
+    pub fn waiting_behind(&self, batch: &Batch, setup: &Setup) -> usize {
+        let limits = setup.limits(batch.attempts.rate);
+        let spacing = limits.map_or(0, |limits| limits.spacing_bytes);
+        let behind = self.flows[batch.flow].mpdus.iter().skip(batch.frames);
+        behind
+            .map(|mpdu| subframe_bytes(mpdu.frame.bytes, spacing))
+            .sum()
     }
 
     /// Receivers that are served together with the first one that waits, in the scheduler's order,

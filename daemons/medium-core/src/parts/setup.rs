@@ -90,6 +90,11 @@ impl Setup {
         aggregation.is_some_and(|aggregation| !aggregation.by_hosts || frame.numbered.is_some())
     }
 
+    /// Whether access points ask stations for their frames.
+    pub fn polls(&self) -> bool {
+        self.params.ofdma.is_some_and(|ofdma| ofdma.uplink)
+    }
+
     /// Whether the hosts make the block ack agreements.
     pub fn hosts_agree(&self) -> bool {
         let aggregation = self.params.edca.and_then(|edca| edca.aggregation);

@@ -2,6 +2,7 @@
 //! How a radio's access functions contend for the channel (IEEE 802.11-2020 10.3.4, 10.23.2).
 
 use super::{Moment, Radio};
+use crate::ofdma::Report;
 use crate::parts::{Activity, Effect, Effects, Setup, Wake};
 use crate::{Category, CategoryParams, Frame};
 
@@ -9,15 +10,22 @@ impl Radio {
     /// The access function that a frame goes by. With its first frame that has a QoS header the
     /// radio is a station with QoS.
     pub(super) fn function_of(&mut self, frame: &Frame, setup: &Setup) -> usize {
-        if frame.tid.is_some() && !self.qos {
-            self.qos = true;
-            for function in &mut self.functions {
-                if let Some(params) = function.params {
-                    function.access.contend(setup.contention(Some(params)));
-                }
-            }
+        if frame.tid.is_some() {
+            self.use_qos(setup);
         }
         setup.function(frame, self.qos)
+    }
+
+    /// From now on it is a station with QoS.
+    pub(super) fn use_qos(&mut self, setup: &Setup) {
+        if core::mem::replace(&mut self.qos, true) {
+            return;
+        }
+        for function in &mut self.functions {
+            if let Some(params) = function.params {
+                function.access.contend(setup.contention(Some(params)));
+            }
+        }
     }
 
     /// From now on a category contends like this. A backoff that is being counted goes on as it was
@@ -48,9 +56,28 @@ impl Radio {
         effects.extend(self.count_down(function, at).map(Effect::Wake));
     }
 
+    /// Whether a function has something to send, or stations to ask for something.
+    pub(super) fn has_work(&self, function: usize, setup: &Setup) -> bool {
+        self.functions[function].line.has_work() || self.may_poll(function, setup)
+    }
+
+    /// Whether frames that go by this function wait at several stations.
+    pub(super) fn may_poll(&self, function: usize, setup: &Setup) -> bool {
+        self.is_access_point && setup.polls() && self.waiting_for_poll(function).nth(1).is_some()
+    }
+
+    /// Stations at which such frames wait, by their place among the reports.
+    pub(super) fn waiting_for_poll(
+        &self,
+        function: usize,
+    ) -> impl Iterator<Item = (usize, &Report)> {
+        let reports = self.reports.iter().enumerate();
+        reports.filter(move |(_, report)| report.function == function && report.octets > 0)
+    }
+
     /// Whether a function is in the midst of its TXOP.
     fn holds(&self, function: usize) -> bool {
-        self.txop.function == function && (self.txop.batch.is_some() || self.txop.goes_on)
+        self.txop.function == function && self.txop.is_under_way()
     }
 
     /// Whether it may count slots: on, with a quiet channel, nothing to answer and no answer due.
@@ -66,7 +93,8 @@ impl Radio {
     fn count_down(&mut self, number: usize, at: Moment<'_>) -> Option<Wake> {
         let function = &self.functions[number];
         if function.access.at().is_some()
-            || !(function.access.needs_backoff() || function.line.has_work())
+            || at.now < function.held_until
+            || !(function.access.needs_backoff() || self.has_work(number, at.setup))
             || self.holds(number)
             || !self.may_count()
         {
@@ -91,8 +119,10 @@ impl Radio {
     pub(super) fn loses_turn(&self, function: usize, at: Moment<'_>) -> bool {
         // The higher function's event may come before this one or after it. Before, this radio is
         // sending already; after, that function's `at` is still now.
-        let mut higher = self.functions[..function].iter();
+        let mut higher = self.functions[..function].iter().enumerate();
         self.transceiver.is_sending()
-            || higher.any(|other| other.access.at() == Some(at.now) && other.line.has_work())
+            || higher.any(|(number, other)| {
+                other.access.at() == Some(at.now) && self.has_work(number, at.setup)
+            })
     }
 }

@@ -5,6 +5,7 @@
 mod ahead;
 mod contend;
 mod hear;
+mod poll;
 mod queue;
 mod receive;
 mod send;
@@ -16,6 +17,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Instant, Stream};
 
+use crate::ofdma::Report;
 use crate::parts::{
     Access, Agreements, CarrierSense, Duplicates, Effect, Effects, Exchange, Finished, Host,
     Limits, Line, Power, Ppdu, Setup, Timer, Transceiver,
@@ -37,6 +39,8 @@ struct Function {
     line: Line,
     /// How it contends once the radio has QoS. None by DCF.
     params: Option<CategoryParams>,
+    /// Until then it leaves it to the access point to ask for its frames.
+    held_until: Instant,
 }
 
 pub struct Radio {
@@ -47,7 +51,11 @@ pub struct Radio {
     functions: Vec<Function>,
     /// It has sent a frame with a QoS header; before, it is a station of DCF.
     qos: bool,
+    /// It has sent beacons at their time. Only such a radio serves others together.
+    is_access_point: bool,
     txop: Txop,
+    /// What it knows of stations' queues, in order of the radios.
+    reports: Vec<Report>,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -70,6 +78,7 @@ impl Radio {
                 access: Access::new(function as u8, stream, setup.contention(None)),
                 line: Line::default(),
                 params: params.edca.map(|edca| edca.categories[function]),
+                held_until: Instant::ZERO,
             }
         };
         Self {
@@ -78,7 +87,9 @@ impl Radio {
             sense: CarrierSense::default(),
             functions: (0..setup.functions()).map(function).collect(),
             qos: false,
+            is_access_point: false,
             txop: Txop::default(),
+            reports: Vec::new(),
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
@@ -119,6 +130,10 @@ impl Radio {
             }
             Timer::Served => self.host.served(generation, at.now, &self.limits, effects),
             Timer::Reorder => (self.agreements).release_waiting(self.id, at.now, effects),
+            Timer::Held(function) => {
+                self.contend_anew(function.into(), at);
+                self.resume(at, effects);
+            }
             Timer::Empty => {}
         }
         None
@@ -142,8 +157,10 @@ impl Radio {
         self.power.switch(up);
         for function in &mut self.functions {
             function.access.forget();
+            function.held_until = Instant::ZERO;
         }
         self.txop.stop();
+        self.reports.clear();
         let unsent = self.exchange.forget();
         let on_air = self.host.acknowledged();
         self.agreements.orphan(unsent.into_iter().chain(on_air));

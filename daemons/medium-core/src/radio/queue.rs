@@ -32,6 +32,7 @@ impl Radio {
     /// one that has waited since the last beacon's time is stale.
     fn queue(&mut self, frame: Frame, at: Moment<'_>, effects: &mut Effects) {
         let id = frame.id;
+        self.is_access_point |= frame.class == Class::ScheduledBeacon;
         let function = self.function_of(&frame, at.setup);
         let queues = at.setup.card_queues();
         let queued = match queues {

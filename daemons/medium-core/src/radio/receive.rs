@@ -34,6 +34,12 @@ impl Radio {
             self.sense.set_nav(now + ppdu.nav);
         }
         let link = self.link_from(tx.from);
+        if mine && ppdu.waiting.is_some() {
+            if ppdu.triggered {
+                self.exchange.answered(Answer::Frames);
+            }
+            self.told(tx.from, ppdu, at, effects);
+        }
         let counted = (ppdu.step, ppdu.data_number);
         if mine && !ppdu.step.is_data() && losses.take(link, counted, false, now) {
             ended.fate = Fate::ErrorModel;
@@ -67,6 +73,7 @@ impl Radio {
                     self.answer_block(tx.from, ppdu, at, effects);
                 }
             }
+            Step::Poll if mine => self.polled(tx.from, ppdu, at, effects),
             Step::BlockAck if mine && self.is_block_ack_due() => {
                 if let Some(block_ack) = ppdu.block_ack {
                     self.block_acked(tx.from, &block_ack, at, effects);
@@ -202,12 +209,7 @@ impl Radio {
             Some((tid, _)) if ppdu.step == Step::Shared => {
                 // It is asked for its BlockAck later, so the host gets what has come now.
                 let (_, arrived) = (self.agreements).answer(from, tid, at.now, at.setup, effects);
-                let to = self.id;
-                effects.extend(
-                    arrived
-                        .into_iter()
-                        .map(|arrived| Effect::HandUp { to, arrived }),
-                );
+                self.hand_up(arrived, effects);
             }
             Some(_) => self.answer_block(from, ppdu, at, effects),
             None => {}
@@ -229,16 +231,38 @@ impl Radio {
         }
     }
 
+    fn hand_up(&self, arrived: Vec<Arrived>, effects: &mut Effects) {
+        let to = self.id;
+        let arrived = arrived.into_iter();
+        effects.extend(arrived.map(|arrived| Effect::HandUp { to, arrived }));
+    }
+
+    /// A trigger asks this radio for its frames (802.11ax-2021 26.5.2.3). One whose NAV is set by
+    /// others, or that is amid an exchange of its own, does not answer.
+    fn polled(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
+        let busy = self.is_amid_exchange() || self.sense.nav_counts(at.now);
+        if busy || !self.serve_trigger(from, ppdu, at) {
+            return;
+        }
+        let frames = response(ppdu, from);
+        self.answer(frames, at, effects);
+    }
+
     /// Answer with a BlockAck.
     fn answer_block(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let Some((tid, _)) = ppdu.agreement else {
             return;
         };
-        let (block_ack, deliver) = self.agreements.answer(from, tid, at.now, at.setup, effects);
+        let (block_ack, mut deliver) = self.agreements.answer(from, tid, at.now, at.setup, effects);
+        // Answers to several radios are one frame, which waits for none of them.
+        let beside = ppdu.triggered.then(Vec::new);
+        if beside.is_some() {
+            self.hand_up(core::mem::take(&mut deliver), effects);
+        }
         // More than its own time is reserved where the sender asks others for theirs next.
         let own = at.setup.timing.answered(Answer::BlockAck, ppdu.rate);
         let nav = match ppdu.asked {
-            None if ppdu.nav > own => ppdu.nav - own,
+            None if !ppdu.triggered && ppdu.nav > own => ppdu.nav - own,
             _ => Duration::ZERO,
         };
         let answer = response(ppdu, from).map(|answer| Response {
@@ -246,6 +270,7 @@ impl Radio {
             block_ack: Some(block_ack),
             agreement: ppdu.agreement,
             asked: ppdu.asked,
+            beside,
             deliver,
             ..answer
         });
@@ -288,6 +313,7 @@ fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
         block_ack: None,
         agreement: None,
         asked: None,
+        beside: None,
         deliver: Vec::new(),
     })
 }

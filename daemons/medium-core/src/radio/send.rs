@@ -90,7 +90,12 @@ impl Radio {
     /// All receivers have handled its PPDU.
     pub fn sent(&mut self, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         // With nothing in service nothing can be repeated, so no timeout runs.
-        let repeats = self.power.is_up() && self.txop.batch.is_some();
+        let serves = self.txop.batch.is_some() || self.txop.polls;
+        let repeats = self.power.is_up() && serves;
+        if ppdu.step == Step::BlockAck && self.txop.polls {
+            self.poll_ends(true, at);
+            return self.resume(at, effects);
+        }
         match self.exchange.sent(ppdu, repeats, at.now, at.setup) {
             Sent::Waits(wake) => effects.push(Effect::Wake(wake)),
             Sent::IsOver => self.finish(Outcome::Sent, at, effects),

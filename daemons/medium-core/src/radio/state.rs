@@ -45,6 +45,14 @@ impl Radio {
         self.foresee_empty(at)
     }
 
+    /// Whether it sends a batch, waits for an answer, or owes one.
+    pub(super) fn is_amid_exchange(&self) -> bool {
+        self.transceiver.is_sending()
+            || self.txop.is_under_way()
+            || self.exchange.awaited().is_some()
+            || self.exchange.response().is_some()
+    }
+
     fn is_engaged(&self) -> bool {
         self.transceiver.is_sending()
             || self.queue_len() > 0

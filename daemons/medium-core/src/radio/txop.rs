@@ -25,9 +25,17 @@ pub struct Txop {
     some_answered: bool,
     /// It asks for their answers when a SIFS is over.
     asks: bool,
+    /// It has asked stations for their frames.
+    pub polls: bool,
+    /// Those of them that have not answered.
+    pub(super) polled: Vec<RadioId>,
+    /// The last TXOP was for their frames, so the next one is for those of this radio.
+    pub(super) polled_last: bool,
+    /// A trigger has asked for the batch.
+    pub(super) triggered: Option<Asked>,
     ends: Instant,
     /// How wide its PPDUs may be.
-    widest: Option<Width>,
+    pub(super) widest: Option<Width>,
     /// It goes on sending when a SIFS is over.
     pub goes_on: bool,
 }
@@ -65,6 +73,14 @@ impl Txop {
         self.beside.clear();
         self.goes_on = false;
         self.asks = false;
+        self.polls = false;
+        self.polled.clear();
+        self.triggered = None;
+    }
+
+    /// Whether it is not over.
+    pub fn is_under_way(&self) -> bool {
+        self.batch.is_some() || self.goes_on || self.polls
     }
 }
 
@@ -82,7 +98,7 @@ impl Radio {
             effects.extend(wake.map(Effect::Wake));
             return None;
         }
-        if !self.functions[function].line.has_work() {
+        if !self.has_work(function, at.setup) {
             return None;
         }
         if self.loses_turn(function, at) {
@@ -99,6 +115,10 @@ impl Radio {
         self.txop.function = function;
         self.txop.ends = at.now + txop;
         self.txop.widest = self.clear_width(at);
+        if let Some(trigger) = self.poll(at) {
+            return Some(trigger);
+        }
+        self.txop.polled_last = false;
         self.next_batch(time, true, at)
     }
 
@@ -142,7 +162,11 @@ impl Radio {
         let line = &mut self.functions[txop.function].line;
         let numbers = &mut self.exchange.numbers;
         txop.some_answered = false;
-        if let Some(together) = line.next_together(numbers, time, txop.widest, setup) {
+        let together = match self.is_access_point {
+            true => line.next_together(numbers, time, txop.widest, setup),
+            false => None,
+        };
+        if let Some(together) = together {
             together.iter().for_each(|batch| line.try_once(batch));
             txop.beside = together;
             txop.next_beside();
@@ -176,9 +200,16 @@ impl Radio {
             .map(|answer| setup.timing.answered(answer, rate));
         let step = match () {
             () if batch.is_request() => Step::BlockAckRequest,
-            () if batch.is_aggregate() => Step::Aggregate,
+            () if batch.is_aggregate() || batch.shape.is_some() => Step::Aggregate,
             () => Step::Data,
         };
+        if let Some(asked) = self.txop.triggered {
+            return Some(Ppdu {
+                triggered: true,
+                answered: Some(asked.answered),
+                ..self.carry(batch, step, asked.answered, setup)
+            });
+        }
         let mut ppdu = self.carry(batch, step, nav.unwrap_or_default(), setup);
         if step == Step::Data {
             let only = ppdu.subframes.pop()?;
@@ -201,6 +232,7 @@ impl Radio {
             rate,
             width: rate.width(),
             shape: batch.shape,
+            waiting: setup.polls().then(|| line.waiting_behind(batch, setup)),
             ..(self.exchange).control(step, batch.to, batch.bytes, nav, setup)
         }
     }
@@ -263,13 +295,16 @@ impl Radio {
         let shape = timing.triggered_block_acks(&answers);
         let nav = timing.sifs + shape.lasts;
         let (rate, _) = timing.mu_bar(&rates);
+        let answered = Duration::ZERO;
         let bytes = timing.mu_bar_bytes(rates.len());
         let asks = self.txop.batches().zip(answers);
         let mut parts = asks.map(|(batch, answer)| Ppdu {
             asked: Some(Asked {
                 rate: answer,
                 shape,
+                answered,
             }),
+            answered: Some(timing.sifs + shape.lasts),
             ..request(batch, Step::Trigger, bytes, nav, rate)
         });
         let first = parts.next()?;
@@ -311,6 +346,10 @@ impl Radio {
 
     /// The exchange of the batch has succeeded: the TXOP goes on, or the next backoff begins.
     fn after_exchange(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        if self.txop.triggered.take().is_some() {
+            self.trigger_served(at, effects);
+            return self.resume(at, effects);
+        }
         let (txop, sifs) = (&mut self.txop, at.setup.timing.sifs);
         let more = self.functions[txop.function].line.has_work();
         // A TXOP of 0 ended when it began: one exchange, then a backoff.
@@ -393,6 +432,10 @@ impl Radio {
             return;
         };
         self.exchange.hand_up_overheard(effects);
+        if self.txop.polls {
+            self.poll_ends(false, at);
+            return self.resume(at, effects);
+        }
         let Some(batch) = self.txop.batch.take() else {
             return;
         };
@@ -405,6 +448,10 @@ impl Radio {
         }
         for batch in core::mem::take(&mut self.txop.beside) {
             given_up += self.fail(&batch, missing, at, effects);
+        }
+        if self.txop.triggered.take().is_some() {
+            // Its own contention has not failed.
+            return self.resume(at, effects);
         }
         let access = &mut self.functions[self.txop.function].access;
         if given_up > 0 || self.txop.some_answered {

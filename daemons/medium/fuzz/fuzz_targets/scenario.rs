@@ -119,6 +119,7 @@ fn params(from: &mut Bytes<'_>) -> Params {
                 ][from.below(3)],
                 acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
                     [from.below(2)],
+                uplink: from.chance(),
             });
             Standard::He { signal_extension }
         };
@@ -273,7 +274,12 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
         to,
         rates: rates.collect(),
         bytes: from.word().into(),
-        class: [Class::Data, Class::Management, Class::Beacon][from.below(3)],
+        class: [
+            Class::Data,
+            Class::Management,
+            Class::Beacon,
+            Class::ScheduledBeacon,
+        ][from.below(4)],
         routing: from.chance(),
         tid: from.chance().then(|| from.byte()),
         numbered: from.chance().then(|| Numbered {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Frames that stations send when an access point asks several of them at once
+//! (802.11ax-2021 26.5.2). It knows of their queues by what they tell with their frames.
+
+use alloc::vec::Vec;
+
+use hoplab_base::Instant;
+
+use super::{Moment, Radio};
+use crate::ofdma::{Candidate, Report, Served, HELD};
+use crate::parts::{Asked, Effect, Effects, Ppdu, Timer, Wake};
+use crate::phy::Shape;
+use crate::step::Step;
+use crate::{Modulation, RadioId, Rate, To, Unit};
+
+impl Radio {
+    /// A station's frame tells how much waits behind it.
+    pub(super) fn told(
+        &mut self,
+        from: RadioId,
+        ppdu: &Ppdu,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        let Some(octets) = ppdu.waiting.filter(|_| self.is_access_point) else {
+            return;
+        };
+        if !matches!(ppdu.rate.modulation(), Modulation::He(_)) {
+            return;
+        }
+        self.use_qos(at.setup);
+        let function = usize::from(ppdu.function);
+        let found = (self.reports).binary_search_by_key(&from, |report| report.from);
+        let place = found.unwrap_or_else(|place| {
+            let report = Report {
+                from,
+                function,
+                octets,
+                rate: ppdu.rate,
+                served: Served::default(),
+                asked: Instant::ZERO,
+                silent: 0,
+            };
+            self.reports.insert(place, report);
+            place
+        });
+        let report = &mut self.reports[place];
+        report.function = function;
+        report.octets = octets;
+        report.silent = 0;
+        match ppdu.triggered {
+            // The trigger had chosen that rate.
+            true => report.served.gets(8.0 * ppdu.bytes as f64),
+            false => report.rate = ppdu.rate,
+        }
+        self.txop.polled.retain(|polled| *polled != from);
+        if self.may_poll(function, at.setup) {
+            self.contend(function, at, effects);
+        }
+    }
+
+    /// The trigger that asks stations for their frames, if it is their turn.
+    pub(super) fn poll(&mut self, at: Moment<'_>) -> Option<Ppdu> {
+        let (setup, timing) = (at.setup, &at.setup.timing);
+        let function = self.txop.function;
+        let own = self.functions[function].line.has_work();
+        if !self.may_poll(function, setup) || (own && self.txop.polled_last) {
+            return None;
+        }
+        let stations = self.stations_to_poll(function, at)?;
+        let rates: Vec<Rate> = stations.iter().map(|(_, rate)| *rate).collect();
+        let shape = self.shape_of_answers(&stations, at);
+        let control = timing.common_rate(rates.iter().copied());
+        let answered = timing.answered_all(rates.len(), control);
+        let nav = timing.sifs + shape.lasts + answered;
+        let mut parts = stations.iter().map(|(place, rate)| {
+            let to = To::Radio(self.reports[*place].from);
+            let bytes = timing.poll_bytes(rates.len());
+            Ppdu {
+                function: function as u8,
+                rate: control,
+                width: rate.width(),
+                asked: Some(Asked {
+                    rate: *rate,
+                    shape,
+                    answered,
+                }),
+                answered: Some(timing.sifs + shape.lasts),
+                ..(self.exchange).control(Step::Poll, to, bytes, nav, setup)
+            }
+        });
+        let first = parts.next()?;
+        let beside = parts.collect();
+        for (place, _) in &stations {
+            let report = &mut self.reports[*place];
+            report.asked = at.now;
+            report.served.airtime += shape.lasts / stations.len() as u64;
+            self.txop.polled.push(report.from);
+        }
+        self.txop.polls = true;
+        self.txop.polled_last = true;
+        Some(Ppdu { beside, ..first })
+    }
+
+    /// Which stations are asked together, by their places among the reports, and the rate of each.
+    fn stations_to_poll(&mut self, function: usize, at: Moment<'_>) -> Option<Vec<(usize, Rate)>> {
+        let widest = self.txop.widest;
+        let candidate = |(flow, report): (usize, &Report)| Candidate {
+            flow,
+            rate: widest.map_or(report.rate, |width| report.rate.at_most(width)),
+            served: report.served,
+        };
+        let mut found: Vec<Candidate> = self.waiting_for_poll(function).map(candidate).collect();
+        // By turns: who was asked longest ago comes first.
+        found.sort_by_key(|candidate| self.reports[candidate.flow].asked);
+        let channel = found.first()?.channel();
+        found.retain(|candidate| candidate.channel() == channel);
+        let (unit, units) = Unit::shared(found.len(), channel.0)?;
+        for candidate in &found {
+            self.reports[candidate.flow].served.pass_round();
+        }
+        at.setup.params.ofdma?.scheduler.order(&mut found);
+        found.truncate(units);
+        let rate = |candidate: Candidate| Some((candidate.flow, candidate.rate.asked_on(unit)?));
+        found.into_iter().map(rate).collect()
+    }
+
+    /// Long enough for the station with most to send, as far as a PPDU may last.
+    fn shape_of_answers(&self, stations: &[(usize, Rate)], at: Moment<'_>) -> Shape {
+        let phy = &at.setup.params.phy;
+        let preambles = stations
+            .iter()
+            .map(|(_, rate)| phy.triggered_preamble(*rate));
+        let preamble = preambles.max().unwrap_or_default();
+        let users = (stations.iter()).map(|(place, rate)| (self.reports[*place].octets, *rate));
+        Shape {
+            preamble,
+            lasts: phy.longest_shared(preamble, users),
+        }
+    }
+
+    /// A trigger asks this radio for its frames; whether it has some.
+    pub(super) fn serve_trigger(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>) -> bool {
+        let function = usize::from(ppdu.function);
+        let (Some(asked), Some(served)) = (ppdu.asked, self.functions.get_mut(function)) else {
+            return false;
+        };
+        let numbers = &mut self.exchange.numbers;
+        let Some(batch) = (served.line).answer_trigger(from, &asked, numbers, at.setup) else {
+            return false;
+        };
+        served.line.try_once(&batch);
+        self.txop.function = function;
+        self.txop.batch = Some(batch);
+        self.txop.triggered = Some(asked);
+        true
+    }
+
+    /// What a trigger has asked for is acknowledged. If more waits, the access point asks again
+    /// before this radio contends by itself.
+    pub(super) fn trigger_served(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        let number = self.txop.function;
+        let function = &mut self.functions[number];
+        function.held_until = at.now;
+        if function.line.has_work() {
+            function.held_until += HELD;
+            effects.push(Effect::Wake(Wake {
+                at: function.held_until,
+                timer: Timer::Held(number as u8),
+                generation: 0,
+            }));
+        }
+    }
+
+    /// The access point has not asked for long: this function contends by itself, with a backoff
+    /// that is drawn now.
+    pub(super) fn contend_anew(&mut self, function: usize, at: Moment<'_>) {
+        let function = &mut self.functions[function];
+        if at.now == function.held_until {
+            function.access.finish(at.now);
+        }
+    }
+
+    /// Stations that were asked have answered, or none of them has.
+    pub(super) fn poll_ends(&mut self, answered: bool, at: Moment<'_>) {
+        self.txop.polls = false;
+        for silent in self.txop.polled.drain(..) {
+            let found = self
+                .reports
+                .binary_search_by_key(&silent, |report| report.from);
+            let Ok(place) = found else { continue };
+            let report = &mut self.reports[place];
+            report.silent += 1;
+            // It tells anew with its next frame.
+            if report.silent >= at.setup.params.retry_short {
+                report.octets = 0;
+            }
+        }
+        let access = &mut self.functions[self.txop.function].access;
+        match answered {
+            true => access.finish(at.now),
+            false => access.retry(at.now),
+        }
+    }
+}
