@@ -98,6 +98,12 @@ FOUND = {
     # It goes over at the next scan, or looks around once it has lost its access point.
     "roaming": Example({"cell.0.bgscan_dbm": -95, "cell.1.bgscan_dbm": -95}, away, (0.0, 0.2)),
     "slow-station": Example({"radio.airtime_fairness": True}, total, (0.4, 0.9)),
+    # What the phones get beside it, 12 Mbit/s, takes more air than its own.
+    "platform": Example(
+        {"flow": [{"name": "download", "source": "ap", "destination": "laptop"}]},
+        goodput(0),
+        (0.5, 0.85),
+    ),
     "aggregation": Example({"radio.aggregation": False}, goodput(0), (1.5, 3.5)),
     "battery": Example({"radio.energy.battery_j": 100}, delivery, (0.5, 0.9)),
     # 40 octets of header where IPv4 has 20.
