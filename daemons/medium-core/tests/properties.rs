@@ -263,9 +263,9 @@ fn has_unit(aired: &Aired) -> bool {
 }
 
 /// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
-/// names of fates; returns how many rows of the trace are of a resource unit.
-fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> usize {
-    let mut shared = 0;
+/// names of fates; returns how many rows of the trace are of a resource unit, and of a trigger.
+fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> (usize, usize) {
+    let (mut shared, mut triggers) = (0, 0);
     let (found, medium) = play(drawn, true);
     let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
     let mut kept = BTreeSet::new();
@@ -299,7 +299,9 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> us
                     AirKind::Cts,
                     AirKind::BlockAck,
                     AirKind::BlockAckRequest,
+                    AirKind::Trigger,
                 ];
+                triggers += usize::from(aired.kind == AirKind::Trigger);
                 assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
             }
             Output::Exhausted { .. } => {}
@@ -328,7 +330,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> us
             assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
         }
     }
-    shared
+    (shared, triggers)
 }
 
 #[test]
@@ -368,7 +370,9 @@ fn served_together(run: u64) -> Drawn {
             [(run / 9) as usize % 2],
         uplink: run % 2 == 0,
     });
-    for (_, from, frame) in &mut drawn.load {
+    for (at, from, frame) in &mut drawn.load {
+        // In a tenth of the time, so that queues fill up.
+        *at = Instant::ZERO + at.since(Instant::ZERO) / 10;
         if frame.class == Class::Beacon {
             frame.class = Class::ScheduledBeacon;
         }
@@ -390,11 +394,13 @@ fn served_together(run: u64) -> Drawn {
 #[test]
 fn frames_that_share_a_ppdu_have_one_fate_and_one_status() {
     let mut seen = BTreeSet::new();
-    let mut shared = 0;
+    let (mut shared, mut triggers) = (0, 0);
     for run in (0..runs()).map(|run| 3 * run + 2) {
-        shared += check_fates(run, &served_together(run), &mut seen);
+        let found = check_fates(run, &served_together(run), &mut seen);
+        shared += found.0;
+        triggers += found.1;
     }
-    assert!(shared > 1000, "{shared}");
+    assert!(shared > 1000 && triggers > 100, "{shared} {triggers}");
 }
 
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.

@@ -228,9 +228,11 @@ impl Medium {
     /// This comes before the sender's status, which ends the frame's life.
     fn hand_up_acknowledged(&mut self, ack: &Transmission) {
         self.radios[ack.from].acknowledgement_ends(ack.cut, &mut self.effects);
-        if let To::Radio(sender) = ack.ppdu.to {
-            let exchange = &mut self.radios[sender].exchange;
-            exchange.hand_up_overheard(&mut self.effects);
+        for part in ack.ppdu.parts() {
+            if let To::Radio(sender) = part.to {
+                let exchange = &mut self.radios[sender].exchange;
+                exchange.hand_up_overheard(&mut self.effects);
+            }
         }
         self.carry_out(ack.from);
     }
