@@ -150,10 +150,10 @@ def test_a_run_is_followed_and_its_page_becomes_the_report(page: Page, tmp_path:
 def test_a_run_goes_back_and_has_another_future_beside_it(page: Page, tmp_path: Path) -> None:
     """A relay fails; the user goes back, lets it work, and sees both futures."""
     out = tmp_path / "run"
-    arguments = ("run", str(WHAT_IF), "--live", "--pace", "4", "--out", str(out))
+    arguments = ("run", str(WHAT_IF), "--live", "--pace", "2", "--out", str(out))
     with started(*arguments) as (process, url):
         page.browser.get(url)
-        until(lambda: page.clock_s() > 25, "the failure")
+        until(lambda: page.clock_s() > 21, "the failure")
         assert not page.browser.find_element(By.ID, "future").is_displayed()
         page.browser.execute_script("""
             const slider = document.getElementById("time");

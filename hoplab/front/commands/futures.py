@@ -33,6 +33,7 @@ class Futures:
         self._scenario = scenario
         self._request = request
         self._count = 0
+        self._lock = threading.Lock()
         self.page: Shown | None = None
         """The run's page, once there is one."""
 
@@ -40,15 +41,18 @@ class Futures:
         """Begin the future that a page asks for. Returns where its page is, and its name. Raises
         `ScenarioError` if it cannot be."""
         wish = requests.read(asked, [requests.Branch])
-        assert self.page is not None
         assert isinstance(wish, requests.Branch)
-        if self._count == MOST:
-            raise ScenarioError(f"branch: this run has {MOST} futures already; start it again")
+        if self.page is None:
+            raise ScenarioError("branch: the run has not begun; ask again when it has")
         scenario = self._branched(wish)
-        request = self._request(scenario, self._count + 1)
+        with self._lock:
+            if self._count == MOST:
+                raise ScenarioError(f"branch: this run has {MOST} futures already; start it again")
+            self._count += 1
+            number = self._count
+        request = self._request(scenario, number)
         request.machine.require(scenario)
-        self._count += 1
-        name = f"From {wish.at_s:g} s on, {self._count}"
+        name = f"From {wish.at_s:g} s on, {number}"
         title = f"{self._scenario.title or 'A run'} · another future from {wish.at_s:g} s on"
         future = self.page.future(scenario, title)
         work = threading.Thread(
