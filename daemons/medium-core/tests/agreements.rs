@@ -6,11 +6,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{after, at, at_5_ghz, category, SECOND};
+use common::{after, at, at_5_ghz, category, data, SECOND};
 use hoplab_medium_core::{
-    Aggregation, Agreement, AirKind, Attempts, Class, Duration, Edca, Frame, FrameId, LossModel,
-    LossRule, Medium, Numbered, Outcome, Output, Params, RadioId, Rate, Standard, To, Width,
-    MAX_RATES,
+    Aggregation, Agreement, AirKind, Duration, Edca, Frame, FrameId, LossModel, LossRule, Medium,
+    Numbered, Outcome, Output, Params, RadioId, Rate, Standard, Width, MAX_RATES,
 };
 
 const FRAMES: u64 = 5000;
@@ -60,21 +59,11 @@ fn send(params: Params, window: Option<usize>, losses: Vec<LossRule>) -> Seen {
     let rate = Rate::vht(7, 1, Width::Mhz80, false).expect("a rate of the standard");
     for id in 0..FRAMES {
         let frame = Frame {
-            id,
-            to: To::Radio(RadioId::new(1)),
-            bytes: 1000,
-            rates: vec![Attempts {
-                rate,
-                tries: 7,
-                rts: false,
-            }],
-            class: Class::Data,
-            routing: false,
-            tid: Some(0),
             numbered: window.map(|window| Numbered {
                 sequence: ((FIRST + id) % NUMBERS) as u16,
                 window,
             }),
+            ..data(id, 1, 1000, rate)
         };
         medium.enqueue(RadioId::new(0), frame);
     }

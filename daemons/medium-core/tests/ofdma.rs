@@ -6,11 +6,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{after, at, at_5_ghz, attempts, category, keep_waiting, ms, SECOND};
+use common::{after, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND};
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Attempts, Class, Dbm, Duration, Edca, Fate,
-    Frame, Guard, LossModel, LossRule, Medium, Ofdma, Outcome, Output, Params, RadioId, Rate,
-    Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
+    Acknowledgement, Aggregation, AirKind, Aired, Class, Dbm, Duration, Edca, Fate, Frame, Guard,
+    LossModel, LossRule, Medium, Ofdma, Outcome, Output, Params, RadioId, Rate, Reception,
+    Scheduler, Standard, Station, Takes, To, Unit, Width,
 };
 
 const WINDOW: usize = 256;
@@ -59,7 +59,7 @@ fn access_point(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -
         rates: vec![attempts(6.0, 1, false)],
         class: Class::ScheduledBeacon,
         tid: None,
-        ..frame(u64::MAX, 0, 100, he(0, Width::Mhz20))
+        ..data(u64::MAX, 0, 100, he(0, Width::Mhz20))
     };
     medium.enqueue(RadioId::new(0), beacon);
     medium.advance(ms(1));
@@ -127,6 +127,22 @@ const fn case(
 }
 
 impl Case {
+    /// Hold what each station got in four seconds to the frames a second of all by the formula.
+    fn judge(&self, what: &str, done: &[u64], expected: f64) {
+        let measured = done.iter().sum::<u64>() as f64 / 4.0;
+        let off = measured / expected - 1.0;
+        println!(
+            "{} {} {what} {measured:.0} {expected:.0} {:+.2} %",
+            self.width.mhz(),
+            self.stations,
+            100.0 * off
+        );
+        assert!(off.abs() < 0.01, "{} {what}", self.stations);
+        // Turns give each the same.
+        let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
+        assert!(*least as f64 > 0.95 * *most as f64, "{done:?}");
+    }
+
     fn ppdu_us(&self, octets: usize) -> f64 {
         let symbols = ((16 + 8 * octets) as f64 / self.bits as f64).ceil();
         36.0 + self.sig_b_us + 7.2 + 13.6 * symbols
@@ -177,19 +193,8 @@ fn saturated_stations_get_what_the_times_of_an_exchange_give() {
                 let mut medium = access_point(params(Some(by)), cell(case.stations), vec![]);
                 let load = (bytes, he(7, case.width));
                 let done = keep_waiting(&mut medium, &flows(case.stations), load, 4);
-                let measured = done.iter().sum::<u64>() as f64 / 4.0;
                 let expected = case.frames(bytes, by);
-                let off = measured / expected - 1.0;
-                println!(
-                    "{} {} {by:?} {bytes} {measured:.0} {expected:.0} {:+.2} %",
-                    case.width.mhz(),
-                    case.stations,
-                    100.0 * off
-                );
-                assert!(off.abs() < 0.01, "{} {by:?} {bytes}", case.stations);
-                // Turns give each the same.
-                let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
-                assert!(*least as f64 > 0.95 * *most as f64, "{done:?}");
+                case.judge(&format!("{by:?} {bytes}"), &done, expected);
                 assert!(medium.audit().holds());
             }
         }
@@ -242,18 +247,7 @@ fn saturated_stations_send_what_the_times_of_a_triggered_exchange_give() {
                 .zip(early)
                 .map(|(late, early)| late - early)
                 .collect();
-            let measured = done.iter().sum::<u64>() as f64 / 4.0;
-            let expected = asked_frames(case, bytes);
-            let off = measured / expected - 1.0;
-            println!(
-                "{} {} {bytes} {measured:.0} {expected:.0} {:+.2} %",
-                case.width.mhz(),
-                case.stations,
-                100.0 * off
-            );
-            assert!(off.abs() < 0.01, "{} {bytes}", case.stations);
-            let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
-            assert!(*least as f64 > 0.95 * *most as f64, "{done:?}");
+            case.judge(&bytes.to_string(), &done, asked_frames(case, bytes));
         }
     }
 }
@@ -273,30 +267,13 @@ fn run(medium: &mut Medium, until_ms: u64) -> (Vec<Aired>, Vec<Output>) {
     (aired, others)
 }
 
-fn frame(id: u64, to: usize, bytes: usize, rate: Rate) -> Frame {
-    Frame {
-        id,
-        to: To::Radio(RadioId::new(to)),
-        bytes,
-        rates: vec![Attempts {
-            rate,
-            tries: 7,
-            rts: false,
-        }],
-        class: Class::Data,
-        routing: false,
-        tid: Some(0),
-        numbered: None,
-    }
-}
-
 /// A frame that occupies the channel, behind which those of stations 1 and 2 gather.
 fn gather(medium: &mut Medium, to: &[usize]) {
     let rate = he(7, Width::Mhz20);
-    medium.enqueue(RadioId::new(0), frame(1, 3, 1500, rate));
+    medium.enqueue(RadioId::new(0), data(1, 3, 1500, rate));
     medium.advance(ms(1) + Duration::from_micros(100));
     for (number, to) in to.iter().enumerate() {
-        medium.enqueue(RadioId::new(0), frame(10 + number as u64, *to, 1000, rate));
+        medium.enqueue(RadioId::new(0), data(10 + number as u64, *to, 1000, rate));
     }
 }
 
@@ -403,10 +380,7 @@ fn a_station_that_goes_off_takes_only_its_own_frames() {
         medium.schedule_power(ms(1), RadioId::new(2), false);
         let rate = he(7, Width::Mhz20);
         for id in 0..600 {
-            medium.enqueue(
-                RadioId::new(0),
-                frame(id, 1 + (id % 2) as usize, 1000, rate),
-            );
+            medium.enqueue(RadioId::new(0), data(id, 1 + (id % 2) as usize, 1000, rate));
         }
         let (_, outputs) = run(&mut medium, 2000);
         let to_the_first = |output: &&Output| matches!(output, Output::Deliver { to, .. } if *to == RadioId::new(1));
@@ -446,7 +420,7 @@ fn frames_that_a_trigger_asks_for_survive_losses() {
         let rate = he(7, Width::Mhz20);
         for id in 0..2000 {
             let from = 1 + (id % 4) as usize;
-            medium.enqueue(RadioId::new(from), frame(id, 0, 1000, rate));
+            medium.enqueue(RadioId::new(from), data(id, 0, 1000, rate));
         }
         let (_, outputs) = run(&mut medium, 3000);
         let mut came = BTreeMap::<RadioId, Vec<u64>>::new();
@@ -478,10 +452,7 @@ fn a_station_that_goes_off_is_asked_no_longer() {
     medium.schedule_power(ms(100), RadioId::new(3), false);
     let rate = he(7, Width::Mhz20);
     for id in 0..9000 {
-        medium.enqueue(
-            RadioId::new(1 + (id % 3) as usize),
-            frame(id, 0, 1000, rate),
-        );
+        medium.enqueue(RadioId::new(1 + (id % 3) as usize), data(id, 0, 1000, rate));
     }
     let (aired, _) = run(&mut medium, 1000);
     let asked = |after: u64, to| {
@@ -511,7 +482,7 @@ fn an_access_point_sends_and_asks_by_turns() {
             0..4 => (0, station),
             _ => (station, 0),
         };
-        medium.enqueue(RadioId::new(from), frame(id, to, 1000, rate));
+        medium.enqueue(RadioId::new(from), data(id, to, 1000, rate));
     }
     let (aired, _) = run(&mut medium, 1000);
     let mut order = Vec::new();
@@ -539,7 +510,7 @@ fn who_cannot_share_is_served_alone() {
         for (number, rate) in rates.into_iter().enumerate() {
             for id in 0..4 {
                 let id = 10 * number as u64 + id;
-                medium.enqueue(RadioId::new(0), frame(id, 1 + number, 1000, rate));
+                medium.enqueue(RadioId::new(0), data(id, 1 + number, 1000, rate));
             }
         }
         let (aired, _) = run(&mut medium, 50);
@@ -605,7 +576,7 @@ fn short_frames_to_many_go_faster_together() {
         let mut id = 0;
         let mut send = |medium: &mut Medium, to: usize| {
             id += 1;
-            medium.enqueue(RadioId::new(0), frame(id * 100 + to as u64, to, 200, rate));
+            medium.enqueue(RadioId::new(0), data(id * 100 + to as u64, to, 200, rate));
         };
         (1..=16).for_each(|to| send(&mut medium, to));
         let end = after(SECOND);

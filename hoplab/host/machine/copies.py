@@ -45,8 +45,7 @@ class Line:
 
     def go(self) -> None:
         """Let the guest go on itself when it stands by."""
-        with contextlib.suppress(OSError):  # it has ended, which others report
-            self.own.send(GO)
+        _go(self.own)
 
     def close(self) -> None:
         """Close both ends."""
@@ -218,8 +217,7 @@ class Standing:
 
     def go(self) -> None:
         """Let the guest go on, once whole copies have been taken."""
-        with contextlib.suppress(OSError):  # it has ended, which others report
-            self.line.send(GO)
+        _go(self.line)
 
     @staticmethod
     def _outputs(given: contextlib.ExitStack, asked: Asked, output: Output) -> list[int]:
@@ -256,6 +254,11 @@ class Source(Protocol):
 
     def asked(self, wish: Wish) -> AbstractContextManager[Asked | None]:
         """Return a context of a copy to take; of None if a guest has to boot."""
+
+
+def _go(line: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it has ended, which others report
+        line.send(GO)
 
 
 def _add(source: Path, target: Path, added: list[Path]) -> None:

@@ -184,6 +184,24 @@ pub fn saturate_and(
     done
 }
 
+/// A frame of best effort, with seven tries at one rate.
+pub fn data(id: u64, to: usize, bytes: usize, rate: Rate) -> Frame {
+    Frame {
+        id,
+        to: To::Radio(RadioId::new(to)),
+        bytes,
+        rates: vec![Attempts {
+            rate,
+            tries: 7,
+            rts: false,
+        }],
+        class: Class::Data,
+        routing: false,
+        tid: Some(0),
+        numbered: None,
+    }
+}
+
 /// Keep many frames of each (sender, receiver, TID) waiting; frames delivered of each, in their order.
 pub fn keep_waiting(
     medium: &mut Medium,
@@ -201,18 +219,8 @@ pub fn keep_waiting(
         id += 1;
         of.insert(id, flow);
         let frame = Frame {
-            id,
-            to: To::Radio(RadioId::new(to)),
-            bytes,
-            rates: vec![Attempts {
-                rate,
-                tries: 7,
-                rts: false,
-            }],
-            class: Class::Data,
-            routing: false,
             tid: Some(tid),
-            numbered: None,
+            ..data(id, to, bytes, rate)
         };
         medium.enqueue(RadioId::new(from), frame);
     };
