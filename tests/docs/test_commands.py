@@ -47,6 +47,7 @@ NOT_RUN = {
     "hoplab run experiments/mobile/*": "a minute; tests/unit holds its study's scenario",
     "hoplab trace runs/starving *": "of that run",
     "hoplab * --live*": "waits for a browser; tests/page opens one",
+    "hoplab run * --save-at *": "stays until it is ended; tests/emulation/test_saving.py",
     "*hoplab shell *": "waits for a person; tests/emulation/test_shell.py types to it",
     "python experiments/faults/* make *": "ten runs; tests/emulation/test_faults.py",
     "* --influx http://127.0.0.1:8428 *": "needs a database; tests/emulation/test_dashboards.py",

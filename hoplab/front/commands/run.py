@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -25,10 +25,13 @@ from hoplab.front.commands.options import (
     say,
     scenario_of,
 )
+from hoplab.front.commands.saves import kept, stay
 from hoplab.front.mininet.found import builder
 from hoplab.host import results
 from hoplab.host.machine import select
+from hoplab.host.machine.copies import Source
 from hoplab.host.machine.originals import Originals
+from hoplab.host.machine.saved import Point, Saved
 from hoplab.host.results.manifest import Manifest, Where
 from hoplab.host.runs import folder, kinds, size
 from hoplab.host.runs.launch import Observers, RunRequest, perform, require_time
@@ -115,8 +118,8 @@ class Options:
         """Return where the runs take place."""
         return Where.GUEST if self.is_named else Where(self.machine)
 
-    def on(self, scenario: Resolved, among: Originals | None = None) -> kinds.Runnable:
-        """Return the machine for a scenario. A guest may be a copy of one ``among`` originals."""
+    def on(self, scenario: Resolved, among: Source | None = None) -> kinds.Runnable:
+        """Return the machine for a scenario. A guest may be a copy of one ``among`` others."""
         named = select.named(self.machine) if self.is_named else None
         return kinds.chosen(self.where, scenario, builder, self.machine_file, named, among)
 
@@ -125,15 +128,27 @@ class Options:
 @grouped
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios in TOML.")],
+    save_at: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="S",
+            help="Keep the network as it is then, for 'hoplab branch', until Ctrl-C; may be "
+            "repeated.",
+        ),
+    ] = None,
+    *,
     options: Options,
 ) -> None:
     """Run scenarios, one after the other; each leaves a folder with tables, logs and a report."""
-    run_files(files, options)
+    run_files(files, options, save_at or ())
 
 
-def run_files(files: list[Path], options: Options) -> None:
-    """Run scenarios and print their results. Raises `typer.Exit` if one of several failed."""
+def run_files(files: list[Path], options: Options, save_at: Sequence[float] = ()) -> None:
+    """Run scenarios and print their results. Networks at the times ``save_at`` stay until the user
+    ends them. Raises `typer.Exit` if one of several failed."""
     options.check(len(files))
+    if save_at and len(files) > 1:
+        raise ScenarioError(f"--save-at: is for one scenario, not for {len(files)}")
     # Report mistakes in all files before the first run begins.
     scenarios = [(file, _scenario(file, options, len(files) == 1)) for file in files]
     if options.show_command:
@@ -141,7 +156,10 @@ def run_files(files: list[Path], options: Options) -> None:
             print(options.on(scenario).shown(scenario))
         return
     failed: HoplabError | None = None
-    with _among(len(files), options) as among:
+    with ExitStack() as stack:
+        among = stack.enter_context(_among(len(files), options))
+        if save_at:
+            stack.enter_context(_saving(*scenarios[0], options, save_at))
         for file, scenario in scenarios:
             error = _told(scenario, file, options, len(files) == 1, among)
             failed = failed or error
@@ -160,8 +178,44 @@ def _among(files: int, options: Options) -> Iterator[Originals | None]:
         yield originals
 
 
+@contextmanager
+def _saving(
+    file: Path, scenario: Resolved, options: Options, save_at: Sequence[float]
+) -> Iterator[None]:
+    """Keep the network as it is at some times of the run inside. Afterwards stay until the user
+    presses Ctrl-C."""
+    room = (folder.DEFAULT / "new" if options.out is None else options.out).parent
+    points = [_point(file, scenario, options, at_s) for at_s in sorted(set(save_at))]
+    with kept(points, room) as saving:
+        yield
+        times = [f"{at_s:g}" for at_s in saving.wait()]
+        if not times:
+            return
+        say(
+            f"saved: {' s, '.join(times)} s. Another future, from another terminal: hoplab branch "
+            f"{file} --at {times[0]} --set-at {times[0]} KEY=VALUE. Ctrl-C ends this command"
+        )
+        stay()
+
+
+def _point(file: Path, scenario: Resolved, options: Options, at_s: float) -> Point:
+    """Return the guest to keep for `told_branch` at this time."""
+    if scenario.branch is not None:
+        raise ScenarioError("--save-at: the scenario has a [branch] itself; leave that out")
+    if not 0 <= at_s < scenario.duration_s:
+        raise ScenarioError(
+            f"--save-at: {at_s:g}; expected s from 0 to less than duration_s, "
+            f"{scenario.duration_s:g}"
+        )
+    branched = _scenario(file, options, True, {"at_s": at_s, "set": {}})
+    on = options.on(branched)
+    on.require(branched)
+    assert isinstance(on, kinds.Sealed)  # others have no branches
+    return on.point(branched)
+
+
 def _told(
-    scenario: Resolved, file: Path, options: Options, alone: bool, among: Originals | None
+    scenario: Resolved, file: Path, options: Options, alone: bool, among: Source | None
 ) -> HoplabError | None:
     """Perform one run and print its results. Returns its error if there are further runs."""
     try:
@@ -190,7 +244,12 @@ def told_branch(file: Path, options: Options, branch: Mapping[str, Any]) -> None
     if options.show_command:
         print(options.on(scenario).shown(scenario))
         return
-    _told(scenario, file, options, True, None)
+    _told(scenario, file, options, True, _saved(options))
+
+
+def _saved(options: Options) -> Source | None:
+    """Return networks that 'hoplab run --save-at' keeps."""
+    return None if options.cold else Saved(lambda line: say(f"hoplab: {line}"))
 
 
 def _scenario(
@@ -258,14 +317,14 @@ def _page(scenario: Resolved, file: Path, options: Options, on: kinds.Runnable) 
 def _future(file: Path, options: Options, scenario: Resolved, number: int) -> RunRequest:
     """Return the request to perform the ``number``-th future of a run."""
     out = None if options.out is None else Path(f"{options.out}-future{number}")
-    on = options.on(scenario)
+    on = options.on(scenario, _saved(options))
     return RunRequest(scenario, on, file, out, options.wall_limit, options.pace)
 
 
 def performed(
-    scenario: Resolved, file: Path, options: Options, among: Originals | None = None
+    scenario: Resolved, file: Path, options: Options, among: Source | None = None
 ) -> Done:
-    """Perform one run to its end. Its guest may be a copy of one ``among`` originals."""
+    """Perform one run to its end. Its guest may be a copy of one ``among`` others."""
 
     pages: list[Path] = []
     chosen = sinks(options.influx, options.stream)

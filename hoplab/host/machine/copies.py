@@ -60,7 +60,7 @@ class Copy:
         self.pid = pid
         self.stdout = stdout
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float) -> int | None:
         """Wait for the end, and reap the process. Raises `subprocess.TimeoutExpired`."""
         return processes.reap(self.pid, timeout)
 
@@ -111,12 +111,12 @@ class Asked:
         said, speaker = self._said()
         pid = copied(self._original.answer())
         # The guest may be a stranger's, and say anything. The host's kernel knows who spoke.
-        if pid is None or said != COPIED or speaker != pid or not processes.is_child(pid):
+        if pid is None or said != COPIED or speaker != pid or not self._original.has_made(pid):
             self._original.reap(pid, speaker)
             return None
         self.is_taken = True
         self._own.setblocking(True)
-        return Copy(pid, self.reader)
+        return self._original.copy(pid, self.reader)
 
     def standing(self, copy: Copy) -> Standing:
         """Return the copy as a guest that stands by, for the times when it does."""
@@ -161,22 +161,22 @@ class Standing:
     ) -> None:
         self.pid = pid
         self.line = line
-        self._memory_at = memory_at
+        self.memory_at = memory_at
         self._memory_mb = memory_mb
         self._home = home
-        self._results = results
+        self.results = results
         self._word = word
 
     def copied(self, pid: int, wish: Wish) -> Standing:
         """Return a copy of it, once it stands by itself. It makes whole copies."""
         line, results = wish.line.own, wish.guest.out
-        return Standing(pid, line, self._memory_at, self._memory_mb, self._home, results, WHOLE)
+        return Standing(pid, line, self.memory_at, self._memory_mb, self._home, results, WHOLE)
 
     def ask(self, wish: Wish) -> Asked | None:
         """Ask for a copy, and wait until it has begun. Returns None if there is no memory for it.
         Raises `OSError` if it cannot have what this guest has written."""
         guest, line = wish.guest, wish.line
-        if memory.refusal(self._memory_at, self._memory_mb) is not None:
+        if memory.refusal(self.memory_at, self._memory_mb) is not None:
             return None
         with contextlib.ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(dir=self._home))
@@ -184,9 +184,9 @@ class Standing:
             stack.callback(asked.close)
             guest.lead(folder)
             if guest.has_branches:
-                (folder / private.MEMORY).symlink_to(self._memory_at)
-            if self._results is not None and guest.out is not None:
-                _add(self._results, guest.out, asked.added)
+                (folder / private.MEMORY).symlink_to(self.memory_at)
+            if self.results is not None and guest.out is not None:
+                _add(self.results, guest.out, asked.added)
             line.own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             line.own.setblocking(False)
             with contextlib.ExitStack() as given:
@@ -197,7 +197,7 @@ class Standing:
                 if self._word == COPY and confined.confinement() == confine.LANDLOCK:
                     may_write = [str(folder), *guest.writable()]
                     if guest.has_branches:
-                        may_write += [str(self._home), self._memory_at]
+                        may_write += [str(self._home), self.memory_at]
                     rules = confine.rules(may_write, guest.readable())
                     given.callback(os.close, rules)
                     descriptors.append(rules)
@@ -214,6 +214,14 @@ class Standing:
         os.sched_setaffinity(self.pid, {core.number})
         yield
         os.sched_setaffinity(self.pid, before)
+
+    def has_made(self, pid: int) -> bool:
+        """Return whether a process that calls itself a copy can be one."""
+        return processes.is_child(pid)
+
+    def copy(self, pid: int, stdout: IO[bytes] | None) -> Copy:
+        """Return a copy, which is this process."""
+        return Copy(pid, stdout)
 
     def go(self) -> None:
         """Let the guest go on, once whole copies have been taken."""

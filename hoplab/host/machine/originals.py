@@ -94,11 +94,11 @@ class Original(Standing):
                 pass
 
     def ask(self, wish: Wish) -> Asked | None:
-        self._wait_until_it_stands(wish.core)
+        self.stand(wish.core)
         return super().ask(wish)
 
-    def _wait_until_it_stands(self, core: Core) -> None:
-        """Until it stands by, the original is watched as any guest. Then it answers, also what is
+    def stand(self, core: Core) -> None:
+        """Wait until it stands by. So far it is watched as any guest. Then it answers, also what is
         no request. Raises `GuestFailed` if it has ended."""
         if self._stands:
             return

@@ -13,6 +13,8 @@ from typing import Protocol
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 NS_PER_S = 1e9
+ENDED = "ZX"
+"""States of a process that has ended."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Process:
 
 
 class Leader(Protocol):
-    """The first process of a guest: its kernel, a child of this process."""
+    """The first process of a guest: its kernel, a child of this process or of one that keeps its
+    number (`hoplab.host.machine.saved`)."""
 
     @property
     def pid(self) -> int:
@@ -43,30 +46,34 @@ def is_child(pid: int) -> bool:
     return True
 
 
-def has_ended(child: int) -> bool:
-    """Return whether a child of this process has ended. It stays to be waited for, so its number
+def has_ended(leader: int) -> bool:
+    """Return whether a guest's first process has ended. It stays to be waited for, so its number
     remains its own."""
     try:
-        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:  # it has been waited for
-        return True
+        return os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # another process's, or it has been waited for
+        found = _read(leader)
+        return found is None or found.state in ENDED
 
 
-def wait_for_end(child: int) -> None:
-    """Return when a child of this process has ended. It stays to be waited for."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+def wait_for_end(leader: int, timeout_s: float | None = None) -> None:
+    """Return when a guest's first process has ended. It stays to be waited for. Raises
+    `subprocess.TimeoutExpired`."""
+    try:
+        handle = os.pidfd_open(leader)
+    except ProcessLookupError:  # it has been waited for
+        return
+    try:
+        if not select.select([handle], [], [], timeout_s)[0]:
+            raise subprocess.TimeoutExpired(f"process {leader}", timeout_s or 0.0)
+    finally:
+        os.close(handle)
 
 
 def reap(child: int, timeout_s: float) -> int:
     """Wait for the end of a child and reap it. Returns its exit status as `subprocess.Popen` does.
     Raises `subprocess.TimeoutExpired`."""
-    handle = os.pidfd_open(child)
-    try:
-        if not select.select([handle], [], [], timeout_s)[0]:
-            raise subprocess.TimeoutExpired(f"process {child}", timeout_s)
-    finally:
-        os.close(handle)
+    wait_for_end(child, timeout_s)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 

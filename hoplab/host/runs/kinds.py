@@ -19,6 +19,7 @@ from hoplab.host.machine import confined, equip, guests, host, memory, select, u
 from hoplab.host.machine.copies import Source
 from hoplab.host.machine.guests import Boot, Guest, OpenGuest, SealedGuest
 from hoplab.host.machine.pace import Pace
+from hoplab.host.machine.saved import Point
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
@@ -144,9 +145,23 @@ class Sealed(Runnable):
             )
 
     def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
-        guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
-        more_mb = equip.memory_mb(self.machine)
         streams = Streams(stands_by=True, originals=self.originals)
+        if self.steps is not None:
+            hold, attend = self.steps.held_by, self.steps.attend
+            streams = replace(streams, on_hold=hold, attend=attend)
+        guest, more_mb = self._guest(scenario, out), equip.memory_mb(self.machine)
+        return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
+
+    def point(self, scenario: Resolved) -> Point:
+        """Return the guest that can be saved where the scenario branches."""
+        assert scenario.branch is not None
+        machine = self.equipped(scenario)
+        boot = Boot(memory_mb(scenario) + equip.memory_mb(machine.machine))
+        guest = machine._guest(scenario, None)
+        return Point(scenario.branch.at_s, guest, machine._command, boot)
+
+    def _guest(self, scenario: Resolved, out: Path | None) -> SealedGuest:
+        guest = SealedGuest(self.machine, out, bool(scenario.cell), scenario.machine)
         if scenario.branch is not None:
             past = scenario.branch.past.model_copy(update={"branch": scenario.branch})
             text = past.model_dump_json(exclude_none=True)
@@ -155,9 +170,7 @@ class Sealed(Runnable):
             common = scenario.model_copy(update={"seed": COMMON_SEED})
             text = common.model_dump_json(exclude_none=True)
             guest = replace(guest, scenario=text, has_branches=True)
-            hold, attend = self.steps.held_by, self.steps.attend
-            streams = replace(streams, on_hold=hold, attend=attend)
-        return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
+        return guest
 
     def shown(self, scenario: Resolved) -> str:
         machine = equip.equipped(self.machine, scenario.machine)
