@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that a run's command keeps: others' branches are copies of them, to the same bytes as
-those that repeat the past, and nothing is left of either."""
+"""Networks that a run's command keeps. Others' branches are copies of them, to the bytes of those
+that repeat the past, and nothing is left of either."""
 
 import json
 import os
