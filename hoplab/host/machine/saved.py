@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests that another command keeps standing by (`hoplab.host.machine.saving`): how a run finds the
-one that stands where its own future begins, and goes on as a copy of it.
+"""Guests that another command keeps standing by (`hoplab.host.machine.saving`). A run finds the one
+that stands where its own future begins, and goes on as a copy of it.
 
 The other command's sockets are in this user's private folder, and both ends ask the host's kernel
 who the other is. A copy is a child of the other command, which ends it when this one has gone.
@@ -31,8 +31,8 @@ six in JSON."""
 
 @dataclass(frozen=True)
 class Place:
-    """A guest that stands by: its process, and the folders of its memory, of its copies, of what it
-    has written, and of the runs that copies may be."""
+    """A guest that stands by: its process and the folders of its memory, its copies and its results.
+    Runs that are copies write below ``room``."""
 
     pid: int
     memory: str
