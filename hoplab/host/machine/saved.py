@@ -31,7 +31,7 @@ six in JSON."""
 
 @dataclass(frozen=True)
 class Place:
-    """A guest that stands by: its process and the folders of its memory, its copies and its results.
+    """A guest that stands by: its process, the folders of its memory, of its copies and results.
     Runs that are copies write below ``room``."""
 
     pid: int
