@@ -136,6 +136,47 @@ def test_a_branch_has_the_future_that_its_past_would_have_had(make: Make) -> Non
     assert ended(env, [2, 2, 2], whole[0][3:]) == whole[1]
 
 
+def test_a_branch_with_a_seed_draws_otherwise_from_there_on(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also of the channel, though no action is for that. A copy and a repeated past are equal, and
+    branches of it have its seed."""
+    loss = {"at_s": 0.5, "kind": "loss", "src": "n0", "dst": "n1", "rate": 0.2}
+    lossy = {**CHAIN, "event": [loss]}
+
+    def branched(folder: str) -> dict[str, str]:
+        env = make(lossy, gym.Window("f", 1, 8), folder=tmp_path / folder)
+        env.reset(seed=1)
+        env.step(8)
+        first = {name: env.branch(seed) for name, seed in (("2", 2), ("3", 3), ("none", None))}
+        first["2 again"], first["2, nested"] = env.branch(2), first["2"].branch()
+        first["2, then 3"] = first["2"].branch(seed=3)
+        found = {name: digest(one, 4) for name, one in first.items()}
+        return {**found, "itself": digest(env, 4)}
+
+    found = branched("copied")
+    assert found["2"] == found["2 again"] == found["2, nested"]
+    assert found["itself"] == found["none"]
+    assert len({found[name] for name in ("none", "2", "3", "2, then 3")}) == 4
+    manifest = reader.load(tmp_path / "copied" / "0001-branch1").manifest
+    assert manifest.branch is not None
+    assert (manifest.branch["at_s"], manifest.branch["seed"]) == (1.0, 2)
+    tables = [reader.load(tmp_path / "copied" / name) for name in ("0001", "0001-branch1")]
+    before, after = ([row for row in t.tcp.to_pylist() if row["t_s"] <= 1.0] for t in tables)
+    assert before == after
+    with monkeypatch.context() as patch:
+        patch.setattr(Standing, "ask", lambda self, wish: None)
+        assert branched("repeated") == found
+
+
+def test_what_is_no_seed_of_a_branch_is_told(make: Make) -> None:
+    env = make(PAIR, gym.Window("f", 1, 8), set={"duration_s": 2})
+    env.reset(seed=1)
+    with pytest.raises(ScenarioError, match=r"^reseed: "):
+        env.branch(seed=-1)
+    env.step(8)  # it goes on
+
+
 def test_a_branch_is_a_copy_of_the_guest_or_repeats_its_past(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,22 +148,23 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         self._end()
         return observation, reward, False, True, info
 
-    def branch(self) -> ScenarioEnv:
+    def branch(self, seed: int | None = None) -> ScenarioEnv:
         """Return an environment that goes on from here by itself, with a run of its own.
 
         Both have the same past, and with the same actions the same future, to the byte. The branch
         is a copy of this run's guest. Where no copy can be made, its run repeats the past first,
-        which takes as long as that took. It may branch itself. Close it like any environment.
-        Raises `HoplabError` without a run.
+        which takes as long as that took. It may branch itself. Close it like any environment. With
+        a ``seed`` the channel and the kernel draw otherwise from here on. Raises `HoplabError`
+        without a run, and `ScenarioError` for what is no seed.
         """
         if self._episode is None:
             raise HoplabError("branch: there is no run; call reset first")
+        steps = self._episode.steps.branch(seed)
         made = copy.copy(self)
         made._observer, made._last = copy.deepcopy(self._observer), copy.deepcopy(self._last)
         made._np_random = copy.deepcopy(self._np_random)
         made._family.join()
         past = self._episode
-        steps = past.steps.branch()
         made._begin(steps, self._family.branch(past.folder), past.steps)
         steps.repeat()
         return made

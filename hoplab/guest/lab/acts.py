@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hoplab.guest.lab import standby
 from hoplab.guest.lab.channel import MediumClient
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Runtime
@@ -22,6 +23,9 @@ from hoplab.model.keys.faults import Event
 from hoplab.model.keys.requests import OfChannel, Request
 from hoplab.model.network.plan import Conversation
 
+CONTROL = Path("/hoplab-medium")
+"""A socket of the medium's for those that may ask it later. A sealed machine's root is a ramfs,
+where its name costs no random number of the kernel's. A tmpfs draws one for each file."""
 T = TypeVar("T", bound=Request)
 Act = Callable[[T, float], None]
 
@@ -95,9 +99,17 @@ class Decisions(Acts):
     """Acts of the one that planned them: an agent, or a branch."""
 
     def __init__(
-        self, stage: Started, runtime: Runtime, control: Path | None, undo: CleanUp
+        self,
+        stage: Started,
+        runtime: Runtime,
+        control: Path | None,
+        undo: CleanUp,
+        later: Path | None = None,
     ) -> None:
+        """``later`` is the socket for the medium's first request, where ``control`` is None: the
+        kernel draws the address of the one that asks at random."""
         super().__init__(stage, runtime, control, undo)
+        self._later = later
         self._group = stage.built.group
         self._windows: dict[str, LiveWindow] = {}
         self._limits: dict[str, int] = {}
@@ -105,6 +117,7 @@ class Decisions(Acts):
         self.add(requests.Route, self._route)
         self.add(requests.Scheme, self._scheme)
         self.add(requests.Rate, self._rate)
+        self.add(requests.Reseed, self._reseed)
 
     def follow_windows(self, flows: Sequence[str]) -> None:
         """Make the windows of these flows changeable. Call this before their connections begin."""
@@ -144,6 +157,13 @@ class Decisions(Acts):
         radio = self._built.plan.scenario.radio.model_copy(update={"mcs": request.mcs})
         wifi.fix_scheme(wifi.wiphy_in(request.station), radio)
         self._runtime.event(t_s, request.station, "mcs", f"mcs={request.mcs}")
+
+    def _reseed(self, request: requests.Reseed, t_s: float) -> None:
+        if self._medium is None and self._later is not None:
+            self.ask_at(self._later)
+        standby.reseed(request.seed)
+        if self._medium is not None:
+            self.ask(request)
 
     def _rate(self, request: requests.Rate, t_s: float) -> None:
         wifi.fix_legacy_rate(wifi.wiphy_in(request.station), request.mbps)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hoplab.guest.lab import standby
 from hoplab.guest.lab.account import Account
-from hoplab.guest.lab.acts import Decisions
+from hoplab.guest.lab.acts import CONTROL, Decisions
 from hoplab.guest.lab.built import built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.planned import Planned, begun
@@ -33,11 +33,6 @@ from hoplab.model.reading import content
 
 ALONE = (errno.EPIPE, errno.ECONNRESET)
 """Errors of a guest whose host makes no copies of it."""
-
-
-CONTROL = Path("/hoplab-medium")
-"""The medium's socket. A sealed machine's root is a ramfs, where its name costs no random number
-of the kernel's. A tmpfs draws one for each file."""
 
 
 class Branched(Planned):
@@ -75,9 +70,7 @@ class Branched(Planned):
             self._acts.ask_at(self._control)
         future = replace(future, mac=built.plan.mac)
         if now.seed != past.seed:
-            standby.reseed(now.seed)
-            if self._control is not None:
-                self._acts.ask(requests.Reseed(seed=now.seed))
+            self._acts.do(requests.Reseed(seed=now.seed), t_s)
         for request in _changes(past, now):
             self._acts.do(request, t_s)
         for event in now.event:

@@ -39,7 +39,7 @@ from typing import Any  # noqa: E402
 
 from hoplab.guest.lab import job, standby  # noqa: E402
 from hoplab.guest.lab.account import Account  # noqa: E402
-from hoplab.guest.lab.acts import Decisions  # noqa: E402
+from hoplab.guest.lab.acts import CONTROL, Decisions  # noqa: E402
 from hoplab.guest.lab.built import built  # noqa: E402
 from hoplab.guest.lab.channel import Channel  # noqa: E402
 from hoplab.guest.lab.cleanup import CleanUp  # noqa: E402
@@ -100,7 +100,8 @@ class Stepped(Planned):
         self._built = stage.built
         self._line = line
         self._step_s = asked.step_s
-        self._acts = Decisions(stage, runtime, asked.control, undo)
+        later = CONTROL if stage.built.plan.radios else None
+        self._acts = Decisions(stage, runtime, asked.control, undo, later)
         self._acts.follow_windows(asked.windows)
         self._flows = FlowSwitch(stage.built, runtime, self._acts, asked.flows)
 
@@ -176,7 +177,8 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
     standby.begin(own.scenario.seed)
     asked = _asked(line)
     network = replace(network, plan=replace(own, mac=network.plan.mac))
-    stage = started(network, False, undo, asked.control)
+    control = asked.control or (CONTROL if network.plan.radios else None)
+    stage = started(network, False, undo, control)
     return begun(Stepped(stage, undo, line, asked), stage)
 
 

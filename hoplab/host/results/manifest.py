@@ -73,7 +73,8 @@ class Manifest(_Frozen):
     confinement: str | None = None
     seed: int | None = None
     branch: dict[str, Any] | None = None
-    """Of a branch: when it began, and the SHA-256 of its past's scenario as JSON."""
+    """Of a branch: when it began, and the SHA-256 of its past's scenario as JSON. Of an agent's it
+    is its own scenario, and there may be the seed from then on."""
     machine: Annotated[Where, Field(strict=False)] = Where.GUEST
     started: Text = ""
     routing: dict[str, Any] = {}

@@ -7,6 +7,7 @@ import hashlib
 import json
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,15 @@ PACKAGES = {"wpa_supplicant": "wpasupplicant"}
 """Debian packages whose name differs from their program's."""
 
 
-def begin(out: Path, scenario: Resolved, where: Where, sealed: Machine | None = None) -> None:
-    """Write a manifest that describes the run, and reserve room for its end."""
+def begin(
+    out: Path,
+    scenario: Resolved,
+    where: Where,
+    sealed: Machine | None = None,
+    branch: Mapping[str, float] | None = None,
+) -> None:
+    """Write a manifest that describes the run, and reserve room for its end. ``branch`` is that of
+    `hoplab.host.runs.kinds.Kind`."""
     manifest = Manifest(
         version=VERSION,
         run=shown(Path(out.name)),
@@ -51,12 +59,18 @@ def begin(out: Path, scenario: Resolved, where: Where, sealed: Machine | None = 
     )
     if scenario.branch is not None:
         manifest = manifest.updated(branch=_branch(scenario.branch))
+    elif branch is not None:
+        manifest = manifest.updated(branch={**branch, "past": _sha256(scenario)})
     write(out, manifest, reserve=len(json.dumps(manifest.document(), indent=1)) + ROOM)
 
 
 def _branch(branch: ResolvedBranch) -> dict[str, Any]:
-    past = branch.past.model_dump_json(exclude_none=True)
-    return {"at_s": branch.at_s, "past": hashlib.sha256(past.encode()).hexdigest()}
+    return {"at_s": branch.at_s, "past": _sha256(branch.past)}
+
+
+def _sha256(scenario: Resolved) -> str:
+    text = scenario.model_dump_json(exclude_none=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write(out: Path, manifest: Manifest, reserve: int = 0) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import sysconfig
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,6 +62,12 @@ class Kind(ABC):
     @property
     def sealed(self) -> Machine | None:
         """The sealed machine, if it is one."""
+        return None
+
+    @property
+    def branch(self) -> Mapping[str, float] | None:
+        """When a run began that branches off another one's, and its seed from then on if it has one
+        of its own. None if it has a scenario for that, or does not branch."""
         return None
 
     @property
@@ -126,6 +132,13 @@ class Sealed(Runnable):
     @property
     def sealed(self) -> Machine:
         return self.machine
+
+    @property
+    def branch(self) -> Mapping[str, float] | None:
+        if self.steps is None or self.steps.begun_s is None:
+            return None
+        seed = {} if self.steps.seed is None else {"seed": self.steps.seed}
+        return {"at_s": self.steps.begun_s, **seed}
 
     def equipped(self, scenario: Resolved) -> Sealed:
         return replace(self, machine=equip.equipped(self.machine, scenario.machine))

@@ -105,7 +105,7 @@ def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
     out = folder.made(request.out, request.source)
     with folder.held(out):
         folder.fill(out, scenario, request.source)
-        beginning.begin(out, scenario, machine.name, machine.sealed)
+        beginning.begin(out, scenario, machine.name, machine.sealed, machine.branch)
         with observers.stream or Stream([]) as stream:
             where = machine.platform
             stream.begin(out, scenario, where, machine.real_time, machine.endless)

@@ -19,10 +19,12 @@ from typing import Any
 from hoplab.host.machine.copies import Asked, Standing, Wish
 from hoplab.model import lines
 from hoplab.model.errors import GuestFailed, ScenarioError
+from hoplab.model.keys import requests
 from hoplab.model.keys.requests import Request
 from hoplab.model.lines import Lines
 
 LONGEST_LINE = 1 << 16
+SEEDED = (requests.Reseed,)
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,18 @@ class Steps:
     is a whole copy of that one's (`asked`), or repeats its past.
     """
 
-    def __init__(self, wanted: Wanted, told: Sequence[Sequence[Request]] | None = None) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        told: Sequence[Sequence[Request]] | None = None,
+        first: Sequence[Request] = (),
+        begun_s: float | None = None,
+    ) -> None:
+        """``first`` is what the next answer begins with, and ``begun_s`` when a branch did."""
+        self.begun_s = begun_s
         self._wanted = wanted
+        self._first = list(first)
+        self._at_s = 0.0
         self._is_branch = told is not None
         self._told = list(told or ())
         """All answers to the guest so far."""
@@ -60,9 +72,17 @@ class Steps:
         self._attended = threading.Event()
         self._hold: Callable[[bool], None] = lambda held: None
 
-    def branch(self) -> Steps:
-        """Return the steps of a run that branches off here. It has to `repeat` the past first."""
-        return Steps(self._wanted, self._told)
+    def branch(self, seed: int | None = None) -> Steps:
+        """Return the steps of a run that branches off here. It has to `repeat` the past first. What
+        it draws from here on follows from ``seed``. Raises `ScenarioError` for none."""
+        more = [] if seed is None else [requests.read({"do": "reseed", "seed": seed}, SEEDED)]
+        return Steps(self._wanted, self._told, [*self._first, *more], self._at_s)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of a branch from its beginning on, if it has one of its own."""
+        seeds = [one.seed for one in self._first if isinstance(one, requests.Reseed)]
+        return seeds[-1] if seeds else None
 
     @contextlib.contextmanager
     def asked(self, wish: Wish) -> Iterator[Asked | None]:
@@ -144,10 +164,12 @@ class Steps:
         at = said.get("at")
         if not isinstance(at, int | float):
             raise GuestFailed(f"guest: said {said!r:.60} where it had to name a step")
-        return float(at)
+        self._at_s = float(at)
+        return self._at_s
 
     def go_on(self, acts: Sequence[Request]) -> None:
         """Have ``acts`` carried out, and let the run go on to its next step."""
+        acts, self._first = [*self._first, *acts], []
         self._told.append(acts)
         self._answer(acts)
 
