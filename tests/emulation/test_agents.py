@@ -4,6 +4,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from hoplab import gym
 from hoplab.host.machine import watch
-from hoplab.host.machine.copies import Standing
+from hoplab.host.machine.copies import Asked, Standing, Wish
 from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
 from hoplab.host.runs import again
@@ -60,6 +61,13 @@ def play(
 ) -> tuple[list[dict[str, float]], str]:
     """What is observed after each decision, and the digest."""
     env.reset(seed=seed)
+    return goes_on(env, decisions, think_s)
+
+
+def goes_on(
+    env: gym.ScenarioEnv, decisions: Sequence[Any], think_s: float = 0.0
+) -> tuple[list[dict[str, float]], str]:
+    """What is observed after each decision of a run that has begun, and the digest."""
     seen = []
     for decision in decisions:
         time.sleep(think_s)
@@ -220,6 +228,50 @@ def test_a_run_that_is_a_copy_is_as_one_that_booted(
     copied = play(env, windows), play(env, windows, seed=5)
     monkeypatch.setattr(Originals, "_serves", lambda self, key, guest: False)
     assert (play(env, windows), play(env, windows, seed=5)) == copied
+
+
+def test_a_seed_that_comes_again_is_ready_and_gives_the_same_run(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the third time on a run is made ahead, which begins no guest of its own. Another seed
+    begins anew."""
+    fields = ["tcp.f.cwnd", "nodes.n1.queue_len", RATE]
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=fields)
+    began: list[int] = []
+    began_by = Originals.asked
+
+    def counted(self: Originals, wish: Wish) -> AbstractContextManager[Asked | None]:
+        began.append(1)
+        return began_by(self, wish)
+
+    monkeypatch.setattr(Originals, "asked", counted)
+    windows, others = [1, 2, 4, 8, 3, 6], [1, 2, 4, 8, 3, 5]
+    starts, runs = [], []
+    for choice in (windows, windows, windows, others, windows):
+        observation, info = env.reset(seed=7)
+        starts.append(({name: float(value[0]) for name, value in observation.items()}, info))
+        runs.append(goes_on(env, choice))
+    assert all(start == starts[0] for start in starts)
+    assert runs[0] == runs[1] == runs[2] == runs[4] != runs[3]
+    assert len(began) == 2
+    assert play(env, windows, seed=8) != runs[0]
+    assert play(env, windows, seed=7) == runs[0]
+    assert len(began) == 4
+
+
+def test_a_seed_comes_again_where_nothing_was_made_ahead(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make(PAIR, gym.Window("f", 1, 8), set={"duration_s": 2})
+    first = [play(env, [1, 2]) for _ in range(2)]
+    with monkeypatch.context() as patch:
+        patch.setattr(gym.ScenarioEnv, "branch", lambda self: failed())
+        first += [play(env, [1, 2]) for _ in range(3)]
+    assert first == first[:1] * 5
+
+
+def failed() -> None:
+    raise GuestFailed("guest kernel: no more of it")
 
 
 def ended(env: gym.ScenarioEnv, decisions: Sequence[Any], seen: list[dict[str, float]]) -> str:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,8 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         self._observer = Observer((), (), ())
         self._last: dict[str, Request] = {}
         self._number = 0
+        self._again: Again | None = None
+        """Runs from time 0 on with the present seed, once it has come twice."""
         self._is_closed = False
         self._running = self.scenario
         """With the present run's seed."""
@@ -106,6 +110,11 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         super().reset(seed=seed)
         chosen = seed if seed is not None else int(self.np_random.integers(1, LARGEST_SEED))
         self._end()
+        is_same = self._number > 0 and chosen == self._running.seed
+        if not is_same:
+            self._end_again()
+        if self._again is not None and (made := self._again.taken()) is not None:
+            return self._seen_again(made, chosen)
         self._number += 1
         flows = [one.flow for one in self._actions.values() if isinstance(one, Goes)]
         planned = [flow.name for flow in self.scenario.flow]
@@ -122,8 +131,25 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
         assert self._episode is not None
         at_s = self._episode.reached()
         assert at_s is not None
+        if is_same and not self._family.is_kept and self._episode.steps.can_branch:
+            self._end_again()
+            with contextlib.suppress(HoplabError):  # then the next one begins anew too
+                self._again = Again(self.branch())
         observation, _, info = self._seen(at_s)
         return observation, {**info, "seed": chosen}
+
+    def _seen_again(self, made: ScenarioEnv, seed: int) -> tuple[Observation, dict[str, Any]]:
+        """Go on by the run of another environment at time 0, and return what `reset` returns."""
+        self._episode, self._observer, self._last = made._episode, made._observer, {}
+        made._episode = None
+        made.close()
+        observation, _, info = self._seen(0.0)
+        return observation, {**info, "seed": seed}
+
+    def _end_again(self) -> None:
+        if self._again is not None:
+            self._again.close()
+            self._again = None
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Decide, and let ``step_s`` pass. The last step of a run is truncated. Its ``info`` has
@@ -161,6 +187,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             raise HoplabError("branch: there is no run; call reset first")
         steps = self._episode.steps.branch(seed)
         made = copy.copy(self)
+        made._again = None
         made._observer, made._last = copy.deepcopy(self._observer), copy.deepcopy(self._last)
         made._np_random = copy.deepcopy(self._np_random)
         made._family.join()
@@ -176,6 +203,7 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
     def close(self) -> None:
         """End the present run, if there is one."""
         self._end()
+        self._end_again()
         if not self._is_closed:
             self._is_closed = True
             self._family.leave()
@@ -227,6 +255,31 @@ class ScenarioEnv(gymnasium.Env[dict[str, Any], Any]):
             inside = error.__traceback__ and error.__traceback__.tb_next
             raise ScenarioError(told) from error.with_traceback(inside)
         return reward
+
+
+class Again:
+    """Branches of an environment at time 0, one of them made ahead while an agent works."""
+
+    def __init__(self, origin: ScenarioEnv) -> None:
+        self._origin = origin
+        self._maker = ThreadPoolExecutor(1, "again")
+        self._next = self._maker.submit(origin.branch)
+
+    def taken(self) -> ScenarioEnv | None:
+        """Return the one that has been made, and have another one made. None if that failed."""
+        try:
+            made = self._next.result()
+        except HoplabError:
+            return None
+        self._next = self._maker.submit(self._origin.branch)
+        return made
+
+    def close(self) -> None:
+        """End the origin and what has been made ahead."""
+        with contextlib.suppress(HoplabError):
+            self._next.result().close()
+        self._maker.shutdown()
+        self._origin.close()
 
 
 def _checked_step(step_s: float, scenario: Resolved) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import tempfile
+import threading
 from pathlib import Path
 
 from hoplab.host.machine.originals import Originals
@@ -21,18 +22,21 @@ class Family:
         self._stack: contextlib.ExitStack | None = None
         self._room = Path()
         self._members = 0
+        self._counting = threading.Lock()
         self._branches = itertools.count(1)
 
     def join(self) -> None:
-        """Count another member."""
-        self._members += 1
+        """Count another member, in any thread."""
+        with self._counting:
+            self._members += 1
 
     def leave(self) -> None:
         """A member is closed. The last one ends the original."""
-        self._members -= 1
-        if self._members == 0 and self._stack is not None:
-            self._stack.close()
-            self._stack = None
+        with self._counting:
+            self._members -= 1
+            if self._members == 0 and self._stack is not None:
+                self._stack.close()
+                self._stack = None
 
     @property
     def originals(self) -> Originals:

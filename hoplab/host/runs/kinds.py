@@ -27,7 +27,7 @@ from hoplab.host.results.manifest import Where
 from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
 from hoplab.host.runs.piped import Piped
 from hoplab.host.runs.steps import Steps
-from hoplab.model.errors import ScenarioError
+from hoplab.model.errors import GuestFailed, ScenarioError
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import SETTINGS_OF
 from hoplab.model.resources import IS_CHECKOUT, PROJECT
@@ -48,6 +48,13 @@ class Watched:
     limits: Limits
     pace: Pace | None = None
     while_booting: Callable[[], None] | None = None
+
+
+class Unwanted(GuestFailed):
+    """A guest was ended because nobody wants its results, not even those so far."""
+
+    def __init__(self) -> None:
+        super().__init__("guest: nobody wants its results")
 
 
 class Kind(ABC):
@@ -163,7 +170,12 @@ class Sealed(Runnable):
             hold, attend = self.steps.held_by, self.steps.attend
             streams = replace(streams, on_hold=hold, attend=attend)
         guest, more_mb = self._guest(scenario, out), equip.memory_mb(self.machine)
-        return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
+        try:
+            return _run_guest(guest, self._command, scenario, watched, more_mb, streams)
+        except GuestFailed:
+            if self.steps is not None and self.steps.is_unwanted:
+                raise Unwanted from None
+            raise
 
     def point(self, scenario: Resolved) -> Point:
         """Return the guest that can be saved where the scenario branches."""

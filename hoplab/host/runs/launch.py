@@ -17,7 +17,7 @@ from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Manifest
 from hoplab.host.runs import beginning, folder, suspects
-from hoplab.host.runs.kinds import Attendable, Kind, Watched
+from hoplab.host.runs.kinds import Attendable, Kind, Unwanted, Watched
 from hoplab.host.stream.hub import Stream, told
 from hoplab.host.stream.sink import NANOSECONDS
 from hoplab.model.errors import GuestFailed, HoplabError, ScenarioError, of_status
@@ -95,8 +95,8 @@ NOBODY = Observers()
 def perform(request: RunRequest, observers: Observers = NOBODY) -> Manifest:
     """Perform a run to its end, and return the manifest.
 
-    If the run fails, results so far are kept and turned into tables. Raises the `HoplabError` of
-    the failure.
+    If the run fails, results so far are kept and turned into tables, unless that is `Unwanted`.
+    Raises the `HoplabError` of the failure.
     """
     scenario = request.scenario
     request.machine.require(scenario)
@@ -119,6 +119,8 @@ def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observ
     try:
         watched = _watched(request, out, stream, observers)
         status = request.machine.run(request.scenario, out, watched)
+    except Unwanted:
+        raise
     except GuestFailed as error:
         failure = suspects.named(error, request.scenario, out)
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept

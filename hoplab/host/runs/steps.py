@@ -68,6 +68,8 @@ class Steps:
         self._lines = Lines(LONGEST_LINE)
         self._heard: list[dict[str, Any]] = []
         self._closing = threading.Lock()
+        self.is_unwanted = False
+        """Whether nobody wants results any more."""
         self._closed = False
         self._attended = threading.Event()
         self._hold: Callable[[bool], None] = lambda held: None
@@ -177,11 +179,17 @@ class Steps:
         self._wait(False)
         self._say({"acts": [act.document() for act in acts]})
 
+    @property
+    def can_branch(self) -> bool:
+        """Whether copies of the guest can be made where it waits, once it has begun."""
+        return self._standing is not None
+
     def close(self, at_once: bool = False) -> None:
         """End the answers. A run that goes on fails at its next step. With ``at_once`` its guest
         ends now, if it is a copy: nobody wants its results, so it takes nothing down."""
         with self._closing:
             self._closed = True
+            self.is_unwanted = self.is_unwanted or at_once
             if self._handle is not None:
                 if at_once:
                     with contextlib.suppress(ProcessLookupError):
