@@ -20,7 +20,13 @@ from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
 from hoplab.host.runs import again
 from hoplab.host.runs.steps import Steps
-from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, ScenarioError
+from hoplab.model.errors import (
+    GuestFailed,
+    HoplabError,
+    NotReproduced,
+    ResultsError,
+    ScenarioError,
+)
 from hoplab.model.keys import requests
 
 CHAIN: dict[str, Any] = {
@@ -396,5 +402,25 @@ def test_a_run_that_is_left_ends_and_one_of_an_agent_is_not_verified(
     play(env, [2, 3])
     left = reader.load(tmp_path / "0001").manifest
     assert left.verdict.error == "the agent left"
-    with pytest.raises(ResultsError, match="an agent took part in it"):
+    (tmp_path / "0002" / "decisions.json").unlink()
+    with pytest.raises(ResultsError, match=r"an agent took part in it, and no decisions.json says"):
         again.verify(tmp_path / "0002", print)
+
+
+def test_a_run_of_an_agent_is_repeated_by_its_decisions(make: Make, tmp_path: Path) -> None:
+    """Of several kinds, also one that branched with a seed of its own. Others give other runs."""
+    actions = {"window": gym.Window("f", 1, 8), "up": gym.Up("n3"), "goes": gym.Goes("f")}
+    env = make(CHAIN, actions, folder=tmp_path)
+    env.reset(seed=1)
+    for window in (8, 4, 2):
+        env.step({"window": window, "up": 1, "goes": 1})
+    other = env.branch(seed=2)
+    for one in (env, other):
+        for up in (0, 1, 1):
+            done = one.step({"window": 8, "up": up, "goes": 1})
+        assert again.verify(Path(done[4]["folder"]), print) == done[4]["digest"]
+    other.close()
+    path = tmp_path / "0001-branch1" / "decisions.json"
+    path.write_text(path.read_text().replace('"seed": 2', '"seed": 3'))
+    with pytest.raises(NotReproduced):
+        again.verify(tmp_path / "0001-branch1", print)

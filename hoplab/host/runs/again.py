@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import digests
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import Manifest, Where, read_json
-from hoplab.host.runs import artifact, kinds, launch
+from hoplab.host.runs import artifact, decisions, kinds, launch
 from hoplab.host.runs.builder import Find, none_here
 from hoplab.host.runs.kinds import Kind
 from hoplab.host.runs.launch import RunRequest
@@ -46,8 +47,6 @@ def _compare(
     manifest = _manifest(name, folder)
     if manifest.machine is Where.SCRIPT:
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
-    if manifest.machine is Where.AGENT:
-        raise ResultsError(f"{name}: an agent took part in it; the same agent can repeat it")
     if manifest.machine is Where.SHELL:
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
     if machine is not None and manifest.machine is not Where.GUEST:
@@ -56,16 +55,25 @@ def _compare(
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise NotReproduced(f"{name}: {damage[0]}{more}")
-    if machine is None and manifest.machine is Where.GUEST and manifest.machine_hash is not None:
+    by_agent = manifest.machine is Where.AGENT
+    is_guests = by_agent or manifest.machine is Where.GUEST
+    if machine is None and is_guests and manifest.machine_hash is not None:
         machine = _machine(name, manifest)
-    scenario = parse_resolved(read_json(folder / "scenario.json"), f"{name}: scenario.json")
+    if by_agent:
+        decided = decisions.read(folder, str(name))
+        scenario = decided.scenario
+    else:
+        scenario = parse_resolved(read_json(folder / "scenario.json"), f"{name}: scenario.json")
     if machine is not None:  # it may be a stranger's, whatever the manifest says
         trust.require(machine, name, given, programs=bool(scenario.program))
         _say_differences(name, manifest, machine, say)
-    with private.temporary("verify") as place:
+    with private.temporary("verify") as place, contextlib.ExitStack() as stack:
         where = place / "again"
-        if machine is not None:
-            on: Kind = kinds.Sealed(machine)
+        if by_agent:
+            steps = stack.enter_context(decisions.repeated(decided))
+            on: Kind = kinds.Sealed(machine or select.chosen(), steps)
+        elif machine is not None:
+            on = kinds.Sealed(machine)
         else:
             on = kinds.chosen(manifest.machine, scenario, find)
         again = launch.perform(RunRequest(scenario, on, out=where))

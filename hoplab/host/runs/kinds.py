@@ -24,6 +24,7 @@ from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Where
+from hoplab.host.runs import decisions
 from hoplab.host.runs.builder import NOBODY, Builder, Find, none_here
 from hoplab.host.runs.piped import Piped
 from hoplab.host.runs.steps import Steps
@@ -176,6 +177,10 @@ class Sealed(Runnable):
             if self.steps is not None and self.steps.is_unwanted:
                 raise Unwanted from None
             raise
+        finally:
+            if self.steps is not None and not self.steps.is_unwanted:
+                with contextlib.suppress(OSError):  # as on a full disk, which the run itself tells
+                    decisions.write(out, scenario, self.steps)
 
     def point(self, scenario: Resolved) -> Point:
         """Return the guest that can be saved where the scenario branches."""

@@ -54,11 +54,11 @@ class Steps:
     ) -> None:
         """``first`` is what the next answer begins with, and ``begun_s`` when a branch did."""
         self.begun_s = begun_s
-        self._wanted = wanted
+        self.wanted = wanted
         self._first = list(first)
         self._at_s = 0.0
         self._is_branch = told is not None
-        self._told = list(told or ())
+        self.told = list(told or ())
         """All answers to the guest so far."""
         self._own: socket.socket | None = None
         self._standing: Standing | None = None
@@ -78,7 +78,7 @@ class Steps:
         """Return the steps of a run that branches off here. It has to `repeat` the past first. What
         it draws from here on follows from ``seed``. Raises `ScenarioError` for none."""
         more = [] if seed is None else [requests.read({"do": "reseed", "seed": seed}, SEEDED)]
-        return Steps(self._wanted, self._told, [*self._first, *more], self._at_s)
+        return Steps(self.wanted, self.told, [*self._first, *more], self._at_s)
 
     @property
     def seed(self) -> int | None:
@@ -114,7 +114,7 @@ class Steps:
             if standing is not None:
                 self._handle = os.pidfd_open(standing.pid)
             if not self._is_there:
-                self._say(asdict(self._wanted))
+                self._say(asdict(self.wanted))
         self._attended.set()
 
     @property
@@ -128,7 +128,7 @@ class Steps:
         if self._is_there:
             self._wait(True)
             return
-        for again in self._told:
+        for again in self.told:
             self._reached_again()
             self._answer(again)
         self._reached_again()
@@ -172,7 +172,7 @@ class Steps:
     def go_on(self, acts: Sequence[Request]) -> None:
         """Have ``acts`` carried out, and let the run go on to its next step."""
         acts, self._first = [*self._first, *acts], []
-        self._told.append(acts)
+        self.told.append(acts)
         self._answer(acts)
 
     def _answer(self, acts: Sequence[Request]) -> None:
