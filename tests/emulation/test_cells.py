@@ -249,6 +249,22 @@ def test_data_of_802_11ax_goes_at_its_rate(
     assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(field) > 20
 
 
+def test_a_capture_tells_how_eht_was_sent(tmp_path: Path, run_scenario: Run) -> None:
+    """80 MHz, MCS 12, two streams and a guard interval of 1.6 us, in radiotap's TLVs of U-SIG and
+    EHT (radiotap.org)."""
+    keys = "mcs = 12\nwidth_mhz = 80\nstreams = 2\nguard_ns = 1600"
+    text = HIGH_EFFICIENCY.format(keys=keys, security="open").replace("80211ax", "80211be")
+    run_scenario(text)
+    usig = struct.pack("<2H3I", 33, 12, 2 << 15 | 0x3, 0x40, 0xC0)
+    user = 1 << 24 | 12 << 20 | 1 << 19 | 0x96
+    eht = struct.pack("<2H11I", 34, 44, 0x4, 1 << 7, *[0] * 8, user)
+    octets = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    found = results.load(tmp_path / "run1")
+    data = [row for row in found.rows("frames") if row["kind"] == "data"]
+    assert octets.count(usig + eht) > 100
+    assert octets.count(usig + eht) == sum(row["rate_mbps"] > 100 for row in data)
+
+
 @pytest.mark.parametrize(
     "name", [name for name, it in high_efficiency.SCHEMES.items() if "band_ghz" in it.radio]
 )

@@ -105,6 +105,7 @@ def test_a_scenario_is_checked_as_text_and_by_its_name(tmp_path: Path) -> None:
         ("x = '\ud800'\n", [], "scenario-"),
         ('[topology]\nkind = "trace"\nmovement = "/etc/passwd"\n', [], "leads out of the folder"),
         ('[radio]\nsnr_trace = "../x.csv"\n', [], "leads out of the folder"),
+        ('[[interferer]]\ntrace = "../x.csv"\n', [], "leads out of the folder"),
         ('[[program]]\nstation = "n0"\nrun = "x"\nfiles = "../x"\n', [], "files"),
         ("topology = 3\n", [], "topology"),
     ],

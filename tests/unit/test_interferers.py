@@ -6,15 +6,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.interferers import Interferer
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.network import medium_document
 from hoplab.model.network.leakage import Band, leakage_db
-from hoplab.model.resolve.resolve import resolve_medium
+from hoplab.model.resolve.file import parse
+from hoplab.model.resolve.resolve import resolve, resolve_medium
+from hoplab.show.report import on_map
 from tests.scenarios import ONE_HOP, TWO_CELLS, resolved
 
 OVEN = {
@@ -158,12 +164,9 @@ def cells(profile: str, radio: str) -> str:
 
 def test_channels_may_overlap_where_they_leak() -> None:
     resolved(cells("80211g", 'leakage = "mask"'))
-    for profile, radio, words in (
-        ("80211g", "", 'set radio.leakage = "mask"'),
-        ("80211ax", "channel = 1\nwidth_mhz = 40", "only channels of 20 MHz may"),
-    ):
-        with pytest.raises(ScenarioError, match=words):
-            resolved(cells(profile, radio))
+    resolved(cells("80211ax", "channel = 1\nwidth_mhz = 40"))
+    with pytest.raises(ScenarioError, match=r'set radio\.leakage = "mask"'):
+        resolved(cells("80211g", ""))
 
 
 @pytest.mark.parametrize(
@@ -183,6 +186,73 @@ def test_channels_may_overlap_where_they_leak() -> None:
 def test_what_is_no_interferer_is_refused(table: str, words: str) -> None:
     with pytest.raises((ScenarioError, ValueError), match=words):
         resolved(f"{ONE_HOP}[[interferer]]\n{table}\n")
+
+
+TRACED = {
+    "name": "saw",
+    "kind": "steps",
+    "trace": "saw.csv",
+    "low_mhz": 2400.0,
+    "high_mhz": 2480.0,
+}
+
+
+def traced(folder: Path, text: str, **more: Any) -> Interferer:
+    (folder / "saw.csv").write_text(text, encoding="utf-8")
+    scenario = parse({"topology": {"kind": "pair"}, "interferer": [{**TRACED, **more}]}, "x.toml")
+    (found,) = resolve(scenario, folder).interferer
+    return found
+
+
+def test_steps_come_from_a_file(tmp_path: Path) -> None:
+    found = traced(tmp_path, "dbm,t_s,note\n-200,0,off\n20.5,0.25,on\n3,1e1,low\n")
+    assert (found.trace, found.steps) == (None, ((0, -200), (0.25, 20.5), (10, 3)))
+    columns = {"t_s": [0.0, 0.25, 10.0], "dbm": [-200.0, 20.5, 3.0]}
+    pq.write_table(pa.table(columns), tmp_path / "saw.parquet")
+    assert traced(tmp_path, "", trace="saw.parquet") == found
+    medium = {
+        "station": [{"name": "n0", "mac": "02:00:00:00:00:00"}],
+        "records": {"dir": "/r"},
+        "interferer": [{**TRACED, "trace": "saw.parquet"}],
+    }
+    assert resolve_medium(MediumFile.model_validate(medium), tmp_path).interferer == (found,)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "words"),
+    [
+        ("t_s\n1\n", {}, "has no column 'dbm'; expected the columns t_s, dbm"),
+        ("t_s,dbm\n", {}, "has no rows"),
+        ("t_s,dbm\n0,loud\n", {}, "saw.csv:2: dbm: 'loud'; expected a number"),
+        ("t_s,dbm\n0,nan\n", {}, "saw.csv:2: dbm: 'nan'; expected a number"),
+        ("t_s,dbm\n0\n", {}, "saw.csv:2: dbm: None; expected a number"),
+        ("t_s,dbm\n0,3\n1,5000\n", {}, "saw.csv: row 2: "),
+        ("t_s,dbm\n-1,3\n", {}, "saw.csv: row 1: "),
+        ("t_s,dbm\n1,3\n1,4\n", {}, "saw.csv: 1 s follows 1 s; put them in order of time"),
+        ("t_s,dbm\n" + "0,1\n" * 100_001, {}, "has more than 100000 rows; shorten it"),
+        ("", {"trace": "saw.txt"}, "interferer.0.trace: "),
+        ("", {"trace": "none.csv"}, "none.csv: cannot be read"),
+    ],
+)
+def test_mistakes_of_a_file_name_it(
+    tmp_path: Path, text: str, more: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        traced(tmp_path, text, **more)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_and_steps_are_one_too_many(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="trace gives the same as steps"):
+        traced(tmp_path, "t_s,dbm\n0,3\n", steps=[[0, 3]])
+    with pytest.raises(ScenarioError, match="trace"):
+        traced(tmp_path, "t_s,dbm\n0,3\n", kind="constant", power_dbm=3.0)
+
+
+def test_a_map_has_the_interferers() -> None:
+    trace = on_map.interferers({"oven": (3.0, 4.0)}, {"oven": "microwave"})
+    assert (trace["x"], trace["y"], trace["text"]) == ([3], [4], ["oven"])
+    assert trace["hovertext"] == ["oven (microwave)"]
 
 
 def test_rules_without_energy_refuse_it() -> None:

@@ -217,6 +217,21 @@ def test_a_station_that_is_moved_by_an_event_is_where_it_was_put(tmp_path: Path)
     assert found["marks"] == [{"t": 1.0, "kind": "move", "what": "n1"}]
 
 
+def test_a_map_of_a_report_has_the_interferers(tmp_path: Path) -> None:
+    oven = {"name": "oven", "kind": "microwave", "power_dbm": 20.0, "x_m": 40.0, "y_m": -30.0}
+    band = {"low_mhz": 2440.0, "high_mhz": 2470.0}
+    still = _run(tmp_path / "still", 3, 1, interferer=[{**oven, **band}])
+    moving = _run(tmp_path / "moving", 3, 1, event=EVENTS, interferer=[{**oven, **band}])
+    for run in (still, moving):
+        text = str(figures.station_map(data.figures(run)))
+        assert "star-triangle-up" in text and "oven (microwave)" in text
+        assert "Triangles are interferers" in _page(run.run_dir)
+    assert '"traces":[' in text
+    plain = _run(tmp_path / "plain", 3, 1)
+    assert "star-triangle-up" not in str(figures.station_map(data.figures(plain)))
+    assert "Triangles" not in _page(plain.run_dir)
+
+
 def test_names_on_a_map_of_thirty_stations_keep_clear_of_each_other() -> None:
     lots = random.Random(4)
     points = [(f"n{i}", lots.uniform(0, 1500), lots.uniform(0, 300)) for i in range(30)]

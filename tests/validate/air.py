@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -24,12 +25,46 @@ SEEDS = (1, 2, 3, 4, 5)
 LISTENS_M = 20.0
 BESIDE_DB = 0.1
 """How far the threshold of energy is from what a radio gets of the other channel."""
+
+
+def _slope(mhz: float, from_db: float, to_db: float) -> float:
+    """MHz at 0 dBr with as much power as a stretch that falls by so many dB."""
+    first, last = 10 ** (from_db / 10), 10 ** (to_db / 10)
+    return mhz * (first - last) / math.log(first / last)
+
+
+def _half(width_mhz: float) -> float:
+    """Half of HT's mask by 19.3.18.1, whose flat top ends 1 MHz before the channel."""
+    steep = _slope(2, 0, -20) + _slope(width_mhz / 2 - 1, -20, -28)
+    return width_mhz / 2 - 1 + steep + _slope(width_mhz / 2, -28, -45)
+
+
+def _at(mhz: float, width_mhz: float) -> float:
+    """dBr of HT's mask between one half and one width from its centre."""
+    begin, last = width_mhz / 2 + 1, width_mhz
+    return -20 - 8 * (mhz - begin) / (last - begin)
+
+
 OVERLAPS = {
     # The mask's part of 22 MHz by 16.3.7.5, and of 18 MHz by 17.3.9.3, worked out by hand. It is
     # the MHz at each level that fall into the filter, over those of the whole mask.
     "80211b/1-3": 10 * math.log10((12 + 10 * 1e-3) / (22 + 22 * 1e-3)),
+    # Of 802.11n at 10 MHz the filter takes 1 to 19 MHz from the sender's centre. On 40 MHz the
+    # channels of 1 and 6 are 25 MHz apart, and it takes 6 to 44 MHz.
+    "80211n/1-3": 10
+    * math.log10((8 + _slope(2, 0, -20) + _slope(8, -20, _at(19, 20))) / (2 * _half(20))),
+    "80211n/1-6/40-MHz": 10
+    * math.log10(
+        (13 + _slope(2, 0, -20) + _slope(19, -20, -28) + _slope(4, -28, -28 - 17 * 4 / 20))
+        / (2 * _half(40))
+    ),
     "80211b/1-5": 10 * math.log10((2 + 11 * 1e-3 + 9 * 1e-5) / (22 + 22 * 1e-3)),
 }
+SHADOWING_DB, CORRELATION_M = 6.0, 1.0
+LAGS_M = (0.5, 1.0, 2.0)
+SHADOWED_SEEDS = tuple(range(1, 41))
+"""A surrounding is one draw of 64 waves."""
+PASSES_M, ACROSS_M, STEP_S = 100.0, 100.0, 0.005
 OVEN_SHARE = 0.5
 HOPS, HEARD_HOPS, HOP_DUTY = 79, 19, 366 / 625
 """Bluetooth's channels, those whose middle lies within 9 MHz of 2412 MHz, and a packet's part of a
@@ -102,9 +137,54 @@ def walls_figures(results: Results) -> Iterator[Figure]:
     yield figure("medium/walls/walker_frames-off", off, 0, 0)
 
 
+def shadowed() -> dict[str, Any]:
+    """A station that passes another one, over 200 times the way of correlation."""
+    way = [[0, -PASSES_M, ACROSS_M], [WALK_S, PASSES_M, ACROSS_M]]
+    return {
+        "title": "correlated shadowing",
+        "duration_s": WALK_S,
+        "station": [station("a", 0), {**station("w", -PASSES_M, ACROSS_M), "waypoints": way}],
+        "radio": {
+            "profile": "80211a",
+            "propagation": "friis",
+            "tx_power_dbm": TX_DBM,
+            "frequency_mhz": 5180.0,
+            "range_m": 1000.0,
+            "carrier_sense_m": 2000.0,
+            "shadowing_db": SHADOWING_DB,
+            "shadowing_correlation_m": CORRELATION_M,
+        },
+        "flow": [{**sender("a", "w", 100, 8e-4 / STEP_S), "spacing": "even"}],
+        "measure": {"frames": True},
+    }
+
+
+def shadowing(results: Results) -> tuple[float, ...]:
+    """The mean square of the deviation in dB from free space, and over it the mean product of two
+    that are a lag apart."""
+    found = []
+    for row in results.rows("frames"):
+        if row["kind"] == "data" and row["src"] == "a":
+            x_m = -PASSES_M + 2 * PASSES_M / WALK_S * row["t_s"]
+            free = free_dbm(math.hypot(x_m, ACROSS_M), 5180)
+            found.append((x_m, row["signal_dbm"] - free))
+    power = sum(db * db for _, db in found) / len(found)
+    lags = []
+    for lag_m in LAGS_M:
+        pairs = [
+            (db, found[at][1])
+            for x_m, db in found
+            if (at := bisect_left(found, (x_m + lag_m - 0.05, -math.inf))) < len(found)
+            and found[at][0] - x_m < lag_m + 0.1
+        ]
+        assert len(pairs) > len(found) / 2
+        lags.append(sum(one * other for one, other in pairs) / len(pairs) / power)
+    return power, *lags
+
+
 def overlap(name: str, energy_db: float) -> dict[str, Any]:
     """A sender on one channel, and a cell that listens on another, with a threshold of energy."""
-    profile, _, channels = name.partition("/")
+    profile, channels, *wide = name.split("/")
     own, other = map(int, channels.split("-"))
     heard_dbm = free_dbm(LISTENS_M, 2412) + OVERLAPS[name]
     return {
@@ -127,6 +207,7 @@ def overlap(name: str, energy_db: float) -> dict[str, Any]:
             "tx_power_dbm": TX_DBM,
             "frequency_mhz": 2412.0,
             "channel": own,
+            **({"width_mhz": 40} if wide else {}),
             "leakage": "mask",
             "cs_threshold_dbm": -90.0,
             "rx_threshold_dbm": -80.0,
@@ -175,6 +256,12 @@ def disturbed_share(results: Results) -> float:
 def items() -> Iterator[Figure]:
     for found in measure_all([walls()], lambda results: list(walls_figures(results))):
         yield from found
+    draws = measure_seeds([shadowed()], SHADOWED_SEEDS, shadowing)[0]
+    powers, *lags = zip(*draws, strict=True)
+    yield figure("medium/shadowing/variance_dB2", powers, SHADOWING_DB**2, 0.1)
+    for lag_m, products in zip(LAGS_M, lags, strict=True):
+        off = [product - math.exp(-lag_m / CORRELATION_M) for product in products]
+        yield figure(f"medium/shadowing/{lag_m:g}-m_correlation-off", off, 0, 0.06)
     cases = [(name, side * BESIDE_DB) for name in OVERLAPS for side in (-1, 1)]
     shares = measure_seeds([overlap(*case) for case in cases], SEEDS, heard_share)
     for (name, side_db), measured in zip(cases, shares, strict=True):

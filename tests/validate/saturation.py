@@ -32,6 +32,8 @@ class Timing:
     """Slots after SIFS: 2 make DIFS (IEEE 802.11-2020 10.3.7), best effort waits 3."""
     short: bool = False
     """DSSS frames from 2 Mbit/s on have the short preamble and header (16.2.2.3)."""
+    extension_us: float = 0
+    """Silence at the end of OFDM's frames, at 2.4 GHz (18.3.2.4)."""
 
     @property
     def difs_us(self) -> float:
@@ -44,7 +46,7 @@ class Timing:
         return self.difs_us + self.cw_min / 2 * self.slot_us
 
     def control_us(self, size: int) -> float:
-        return air_us(size, self.basic_mbps, self.short)
+        return air_us(size, self.basic_mbps, self.short) + self.extension_us
 
 
 DSSS = Timing(20, 10, 31, 1)
@@ -53,6 +55,7 @@ SHORT = {basic: Timing(20, 10, 31, basic, short=True) for basic in (1, 2)}
 OFDM = Timing(9, 16, 15, 6)
 BEST_EFFORT = Timing(9, 16, 15, 24, aifsn=3)
 """EDCA's default for best effort; answers to HT and VHT go at 24 Mbit/s (10.6.6.5)."""
+BEST_EFFORT_AT_2_GHZ = Timing(9, 10, 15, 24, aifsn=3, extension_us=6)
 
 
 def air_us(frame_bytes: int, rate_mbps: float, short: bool = False) -> float:
@@ -80,6 +83,11 @@ class Scheme:
         return KINDS[self.radio["profile"]]
 
     @property
+    def timing(self) -> Timing:
+        """Of best effort in its band."""
+        return BEST_EFFORT_AT_2_GHZ if self.radio.get("channel", 36) <= 14 else BEST_EFFORT
+
+    @property
     def guard_us(self) -> float:
         return float(self.radio["guard_ns"]) / 1000
 
@@ -96,7 +104,7 @@ class Scheme:
         return self.psdu_us(frame_bytes + (0 if self.kind == "HT" else DELIMITER_BYTES))
 
     def psdu_us(self, psdu_bytes: int) -> float:
-        """TXTIME at 5 GHz, in mixed format (19.4.3), of VHT (21.4.3), HE (27.4.3) or EHT."""
+        """TXTIME in mixed format (19.4.3), of VHT (21.4.3), HE (27.4.3) or EHT."""
         legacy_us, signal_us, short_training_us = 16 + 4, 8, 4
         if self.kind in ("HE", "EHT"):
             field_us = (12.8 if self.guard_us == 3.2 else 6.4) + self.guard_us
@@ -111,7 +119,8 @@ class Scheme:
         if self.kind == "VHT":
             preamble_us += 4  # VHT-SIG-B
         symbols = math.ceil((8 * psdu_bytes + 16 + 6 * self.encoders) / self.symbol_bits)
-        return preamble_us + 4 * math.ceil(round(self.symbol_us * symbols / 4, 6))
+        symbols_us = 4 * math.ceil(round(self.symbol_us * symbols / 4, 6))
+        return preamble_us + symbols_us + self.timing.extension_us
 
 
 def maximum_mbps(timing: Timing, payload: int, data_us: float, rts: bool) -> float:

@@ -199,6 +199,10 @@ impl Capture {
                 Modulation::He(scheme) => Some(he(scheme, captured.answers)),
                 _ => None,
             },
+            eht: match captured.rate.modulation() {
+                Modulation::Eht(scheme) => Some(eht(scheme)),
+                _ => None,
+            },
             ampdu: captured
                 .ampdu
                 .map(|(number, is_last)| radiotap::Ampdu { number, is_last }),
@@ -248,11 +252,31 @@ fn he(scheme: Scheme, answers: bool) -> radiotap::He {
             (None, Width::Mhz80) => 2,
             (None, Width::Mhz160 | Width::Mhz320) => 3,
         },
-        guard: match scheme.guard {
-            Guard::Ns400 | Guard::Ns800 => 0,
-            Guard::Ns1600 => 1,
-            Guard::Ns3200 => 2,
+        guard: guard(scheme),
+    }
+}
+
+fn eht(scheme: Scheme) -> radiotap::Eht {
+    radiotap::Eht {
+        mcs: scheme.mcs,
+        streams: scheme.streams,
+        bandwidth: match scheme.width {
+            Width::Mhz20 => 0,
+            Width::Mhz40 => 1,
+            Width::Mhz80 => 2,
+            Width::Mhz160 => 3,
+            Width::Mhz320 => 4,
         },
+        guard: guard(scheme),
+    }
+}
+
+/// Of HE and EHT.
+fn guard(scheme: Scheme) -> u8 {
+    match scheme.guard {
+        Guard::Ns400 | Guard::Ns800 => 0,
+        Guard::Ns1600 => 1,
+        Guard::Ns3200 => 2,
     }
 }
 

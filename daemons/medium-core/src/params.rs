@@ -113,6 +113,9 @@ pub struct Params {
     pub propagation: Propagation,
     /// Standard deviation of a link's deviation from the mean path loss, in dB.
     pub shadowing_db: f64,
+    /// The way after which it is correlated by 1/e. None: each link has its own, wherever it is.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub shadowing_correlation_m: Option<f64>,
     #[cfg_attr(feature = "serde", serde(default))]
     pub walls: Vec<Wall>,
     #[cfg_attr(feature = "serde", serde(default))]
@@ -214,6 +217,7 @@ impl Default for Params {
                 antenna_gain_dbi: 0.0,
             },
             shadowing_db: 0.0,
+            shadowing_correlation_m: None,
             walls: Vec::new(),
             floors: Vec::new(),
             interferers: Vec::new(),

@@ -63,6 +63,7 @@ fn draw(run: u64) -> Drawn {
     }
     if chance(3) {
         params.shadowing_db = 4.0;
+        params.shadowing_correlation_m = chance(2).then_some(15.0);
     }
     if chance(2) {
         params.nic = Nic {

@@ -9,7 +9,11 @@
 //! bit 15 flags of what was sent (2)
 //! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
 //! bit 20 A-MPDU: number (4), flags (2), CRC of the delimiter, reserved        23 HE: data 1 to 6 (2 each)
+//! bit 28 TLVs behind the other fields, aligned to 4: type (2), length (2), value
 //! ```
+//!
+//! Two TLVs tell of EHT. 33 is U-SIG: common (4), value (4) and mask (4). 34 is EHT: known (4), data
+//! 0 to 8 (4 each), and one word for each user.
 
 use crate::{le16, le32, octets};
 use alloc::vec::Vec;
@@ -47,6 +51,10 @@ const HT: usize = 19;
 const AMPDU: usize = 20;
 const VHT: usize = 21;
 const HE: usize = 23;
+const TLVS: usize = 28;
+const TLV_HEADER: usize = 4;
+const TLV_USIG: u16 = 33;
+const TLV_EHT: u16 = 34;
 /// What is known of HT: bandwidth, MCS, guard interval.
 const HT_KNOWN: u8 = 0x07;
 /// Of VHT: guard interval, bandwidth.
@@ -62,6 +70,25 @@ const HE_FORMAT: u16 = 0x0003;
 const HE_GUARD_KNOWN: u16 = 0x0002;
 /// In data 3.
 const HE_LDPC: u16 = 0x2000;
+
+/// Of U-SIG: which PHY (0 is EHT), and how wide.
+const USIG_KNOWN: u32 = 0x0003;
+const USIG_BANDWIDTH: u32 = 15;
+/// Type of PPDU and compression: 1 is to one user.
+const USIG_TYPE_MASK: u32 = 0x00c0;
+const USIG_ONE_USER: u32 = 0x0040;
+/// Of EHT: guard interval, in data 0.
+const EHT_KNOWN: u32 = 0x0004;
+const EHT_GUARD: u32 = 7;
+/// Of a user: MCS, coding, streams, and that the frame is this user's.
+const USER_KNOWN: u32 = 0x0096;
+const USER_LDPC: u32 = 1 << 19;
+const USER_MCS: u32 = 20;
+/// Less one.
+const USER_STREAMS: u32 = 24;
+const USIG_OCTETS: usize = 12;
+const EHT_OCTETS: usize = 44;
+const EHT_USER: usize = 40;
 
 /// Of [`Header::flags`]: sent with the short preamble.
 pub const SHORT_PREAMBLE: u8 = 0x02;
@@ -92,6 +119,7 @@ pub struct Header {
     pub ampdu: Option<Ampdu>,
     pub vht: Option<Vht>,
     pub he: Option<He>,
+    pub eht: Option<Eht>,
 }
 
 /// Which A-MPDU a frame was in.
@@ -222,6 +250,71 @@ impl He {
     }
 }
 
+/// How an EHT frame was sent, to one user and with LDPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eht {
+    /// Less than 16.
+    pub mcs: u8,
+    /// 1 to 16.
+    pub streams: u8,
+    /// 0 to 3 are 20, 40, 80 and 160 MHz, 4 is 320 MHz that begin at channel 1, 65 or 129.
+    pub bandwidth: u8,
+    /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
+    pub guard: u8,
+}
+
+impl Eht {
+    /// From all TLVs; none without both of EHT's, or of another kind of frame.
+    fn parse(mut tlvs: &[u8]) -> Option<Self> {
+        let (mut usig, mut eht) = (None, None);
+        while let Some((kind, length)) = le16(tlvs, 0).zip(le16(tlvs, 2)) {
+            let length = usize::from(length);
+            let value = tlvs.get(TLV_HEADER..TLV_HEADER + length)?;
+            match kind {
+                TLV_USIG => usig = Some(value),
+                TLV_EHT => eht = Some(value),
+                _ => {}
+            }
+            tlvs = tlvs.get(TLV_HEADER + length.next_multiple_of(4)..)?;
+        }
+        let (usig, eht) = usig.zip(eht)?;
+        let (common, user) = (le32(usig, 0)?, le32(eht, EHT_USER)?);
+        let is_known = common & USIG_KNOWN == USIG_KNOWN
+            && le32(eht, 0)? & EHT_KNOWN != 0
+            && user & (USER_KNOWN | USER_LDPC) == USER_KNOWN | USER_LDPC;
+        let is_one = le32(usig, 4)? & USIG_TYPE_MASK == USIG_ONE_USER;
+        (is_known && is_one).then_some(Self {
+            mcs: (user >> USER_MCS & 0xf) as u8,
+            streams: (user >> USER_STREAMS & 0xf) as u8 + 1,
+            bandwidth: (common >> USIG_BANDWIDTH & 7) as u8,
+            guard: (le32(eht, 4)? >> EHT_GUARD & 3) as u8,
+        })
+    }
+
+    /// Both TLVs.
+    fn emit(self) -> [u8; 2 * TLV_HEADER + USIG_OCTETS + EHT_OCTETS] {
+        let kind = |kind: u16, length: usize| u32::from(kind) | (length as u32) << 16;
+        let user = USER_KNOWN
+            | USER_LDPC
+            | u32::from(self.mcs) << USER_MCS
+            | u32::from(self.streams - 1) << USER_STREAMS;
+        let mut words = [0; 16];
+        words[0] = kind(TLV_USIG, USIG_OCTETS);
+        words[1] = USIG_KNOWN | u32::from(self.bandwidth) << USIG_BANDWIDTH;
+        words[2] = USIG_ONE_USER;
+        words[3] = USIG_TYPE_MASK;
+        words[4] = kind(TLV_EHT, EHT_OCTETS);
+        words[5] = EHT_KNOWN;
+        words[6] = u32::from(self.guard) << EHT_GUARD;
+        words[15] = user;
+        let mut tlvs = [0; 64];
+        for (place, word) in tlvs.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        tlvs
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     pub mhz: u16,
@@ -250,6 +343,12 @@ impl Header {
             at = at.next_multiple_of(align);
             parsed.set(bit, header.get(at..at + size)?);
             at += size;
+        }
+        // Fields between, which this does not know, would shift them.
+        let unknown = (1 << TLVS) - (1 << FIELDS.len());
+        if present & 1 << TLVS != 0 && present & unknown == 0 {
+            let tlvs = header.get(at.next_multiple_of(TLV_HEADER)..);
+            parsed.eht = tlvs.and_then(Eht::parse);
         }
         Some((parsed, frame))
     }
@@ -283,7 +382,8 @@ impl Header {
         let mut field = |bit: usize, value: Option<&[u8]>| {
             if let Some(value) = value {
                 present |= 1 << bit;
-                let at = (out.len() - start).next_multiple_of(FIELDS[bit].1);
+                let align = FIELDS.get(bit).map_or(TLV_HEADER, |field| field.1);
+                let at = (out.len() - start).next_multiple_of(align);
                 out.resize(start + at, 0);
                 out.extend_from_slice(value);
             }
@@ -318,6 +418,7 @@ impl Header {
         field(AMPDU, self.ampdu.map(Ampdu::emit).as_ref().map(|v| &v[..]));
         field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));
         field(HE, self.he.map(He::emit).as_ref().map(|v| &v[..]));
+        field(TLVS, self.eht.map(Eht::emit).as_ref().map(|v| &v[..]));
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
         out[start + 4..start + 8].copy_from_slice(&present.to_le_bytes());

@@ -403,6 +403,53 @@ fn radiotap_of_an_ampdu_and_he() {
     );
 }
 
+/// 320 MHz, a guard interval of 3.2 us, MCS 13 and two streams, behind a signal level.
+#[test]
+fn radiotap_of_eht() {
+    let mut bytes = vec![0, 0, 76, 0, 0x20, 0, 0, 0x10, 0xd8, 0, 0, 0];
+    let words = [
+        12 << 16 | 33,
+        4 << 15 | 0x3,
+        0x40,
+        0xc0,
+        44 << 16 | 34,
+        0x4,
+        2 << 7,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1 << 24 | 13 << 20 | 1 << 19 | 0x96u32,
+    ];
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let eht = radiotap::Header {
+        signal_dbm: Some(-40),
+        eht: Some(radiotap::Eht {
+            mcs: 13,
+            streams: 2,
+            bandwidth: 4,
+            guard: 2,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    eht.emit(&mut out);
+    assert_eq!(out, bytes);
+    let parsed = |bytes: &[u8]| radiotap::Header::parse(bytes).map(|parsed| parsed.0);
+    assert_eq!(parsed(&bytes), Some(eht));
+    // A TLV that is longer than the header, and fields between that nobody knows.
+    let without = radiotap::Header { eht: None, ..eht };
+    bytes[30] = 49;
+    assert_eq!(parsed(&bytes), Some(without));
+    bytes[30] = 44;
+    bytes[7] |= 0x01;
+    assert_eq!(parsed(&bytes), Some(without));
+}
+
 /// As mac80211 sends it: a second word of fields, and alignment between flags and channel.
 #[test]
 fn a_radiotap_header_of_two_words() {

@@ -110,6 +110,7 @@ proptest! {
         tx_flags in any::<Option<u16>>(),
         (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
         (ampdu, he) in any::<(Option<(u32, bool)>, Option<(u8, u8, u8, u8, u8)>)>(),
+        eht in any::<Option<(u8, u8, u8, u8)>>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
         let ht = ht.map(|(index, is_40_mhz, short_guard)| radiotap::Ht {
@@ -139,6 +140,12 @@ proptest! {
                 mcs: mcs & 0xf,
                 streams: streams & 0xf,
                 bandwidth: bandwidth & 0xf,
+                guard: guard & 3,
+            }),
+            eht: eht.map(|(mcs, streams, bandwidth, guard)| radiotap::Eht {
+                mcs: mcs & 0xf,
+                streams: 1 + (streams & 0xf),
+                bandwidth: bandwidth & 7,
                 guard: guard & 3,
             }),
         };

@@ -45,7 +45,7 @@ Printed = Annotated[
 )
 def medium(file: File, overrides: Overrides = None, printed: Printed = False) -> None:
     """Start the channel's daemon on radios of mac80211_hwsim (docs/medium.md)."""
-    given = resolve_medium(_resolved(MediumFile, file, overrides or ()))
+    given = resolve_medium(_resolved(MediumFile, file, overrides or ()), file.parent)
     document = medium_document.document(given, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
     _start("hoplab-medium", document, printed)
 

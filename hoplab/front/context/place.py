@@ -70,6 +70,10 @@ class Place:
         for table, key in (("topology", "movement"), ("radio", "snr_trace")):
             if isinstance(name := given.get(table, {}).get(key), str):
                 self.inside(name)
+        disturbing = document.get("interferer")
+        for table in disturbing if isinstance(disturbing, list) else ():
+            if isinstance(table, dict) and isinstance(name := table.get("trace"), str):
+                self.inside(name)
         if given.get("machine", {}).keys() & {"packages", "python"}:
             raise TooMuch("machine: packages come from the network, which is the user's to allow")
         scenario = resolve(file.parse(document, str(path)), self.folder, walk)

@@ -35,6 +35,11 @@ def check(scenario: Resolved) -> None:
             f"radio.channel: {channel}, but Mininet-WiFi's radios here send at 2.4 GHz only; use a "
             'channel up to 14, or network.built_by = "hoplab"'
         )
+    if scenario.radio.standard not in MODES:
+        raise ScenarioError(
+            f'radio.standard: "{scenario.radio.standard}", but Mininet-WiFi\'s radios here are of '
+            f'{", ".join(MODES)}; use one of these, or network.built_by = "hoplab"'
+        )
 
 
 class Mininet:

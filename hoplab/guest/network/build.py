@@ -17,6 +17,7 @@ from hoplab.guest.network import (
     hwsim,
     ipv6,
     mesh,
+    regulatory,
     wifi,
     wired,
     wired_loss,
@@ -178,6 +179,8 @@ def build(
     """
     network = Network(Namespaces(created), None)
     try:
+        if regulatory.needed(plan.radio_of(wlan) for own in plan.wlans.values() for wlan in own):
+            regulatory.allow()
         stations(plan, network)
         _introduce(plan)
         if plan.cables or plan.scenario.roams:

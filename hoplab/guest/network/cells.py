@@ -276,7 +276,8 @@ def _high_throughput(radio: ResolvedRadio) -> list[str]:
         return [f"op_class={CLASSES_AT_6_GHZ[width_mhz]}", *_high_efficiency(radio)]
     capable = "[SHORT-GI-20]"
     if width_mhz > 20:
-        above = centre_mhz(radio.band, radio.channel, 40) > wifi.frequency_mhz(radio)
+        centre = centre_mhz(radio.band, radio.channel, 40, radio.secondary)
+        above = centre > wifi.frequency_mhz(radio)
         capable += f"[HT40{'+' if above else '-'}][SHORT-GI-40]"
     lines = ["ieee80211n=1", f"ht_capab={capable}"]
     if radio.standard != "802.11n" and radio.band != BAND_2_GHZ:

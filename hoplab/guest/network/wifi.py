@@ -87,13 +87,15 @@ def frequency_mhz(radio: ResolvedRadio) -> int:
 
 def kernel_centre_mhz(radio: ResolvedRadio) -> int:
     """Return the centre of the kernel's channel."""
-    return centre_mhz(radio.band, radio.channel, kernel_width_mhz(radio))
+    width_mhz = kernel_width_mhz(radio)
+    return centre_mhz(radio.band, radio.channel, width_mhz, radio.secondary)
 
 
 def kernel_width_mhz(radio: ResolvedRadio) -> int:
     """Return the width of the kernel's channel. hwsim has 160 MHz at 5 GHz only with radar
-    detection. At 2.4 GHz only the medium makes the channel wider."""
-    widest = {BAND_2_GHZ: 20, BAND_5_GHZ: 80, BAND_6_GHZ: 160}[radio.band]
+    detection. At 2.4 GHz only the medium makes HE's channel wider."""
+    at_2_ghz = 20 if radio.standard in HE_STANDARDS else 40
+    widest = {BAND_2_GHZ: at_2_ghz, BAND_5_GHZ: 80, BAND_6_GHZ: 160}[radio.band]
     return min(radio.width_mhz, widest)
 
 

@@ -14,8 +14,6 @@ from hoplab.model.keys.radio import BAND_2_GHZ
 from hoplab.model.keys.resolved import ResolvedRadio
 from hoplab.model.network.channels import channels_of, listed, overlaps, span_mhz, widest_mhz
 
-NARROW_MHZ = 20
-
 
 class Place(NamedTuple):
     """The channel and the width that a table names. It has those of `[radio]` else."""
@@ -65,11 +63,6 @@ def _together(radio: ResolvedRadio, first: Place, second: Place) -> None:
         raise ScenarioError(
             f'{where}; set radio.leakage = "mask", or use one that is further away, or the same'
         )
-    if any(given(place.width_mhz) > NARROW_MHZ for place in (first, second)):
-        raise ScenarioError(
-            f"{where}, which at 2.4 GHz only channels of 20 MHz may; use one that is further away, "
-            "or radio.width_mhz = 20"
-        )
 
 
 def _possible(radio: ResolvedRadio, place: Place) -> None:
@@ -80,7 +73,7 @@ def _possible(radio: ResolvedRadio, place: Place) -> None:
             f"{key}: {channel} is no channel of radio.channel's band on which {radio.standard} "
             f"may send here; one of {listed(band)}"
         )
-    widest, width = widest_mhz(radio.band, channel), given(place.width_mhz)
+    widest, width = widest_mhz(radio.band, channel, radio.secondary), given(place.width_mhz)
     if width > radio.width_mhz:
         raise ScenarioError(
             f"{place.table}.width_mhz: {width} is more than radio.width_mhz, {radio.width_mhz}; "

@@ -12,6 +12,7 @@ from hoplab.model.checks.names import known, named_once
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import (
+    BAND_2_GHZ,
     HE_STANDARDS,
     HT_STANDARDS,
     LAST_5_GHZ_CHANNEL,
@@ -217,6 +218,11 @@ def check_radio(radio: ResolvedRadio) -> None:
             raise ScenarioError(f"radio.{key}: {window} is not 2^n - 1, as 15, 31 and 1023 are")
     if radio.cw_max < radio.cw_min:
         raise ScenarioError(f"radio.cw_max: {radio.cw_max} is below cw_min {radio.cw_min}")
+    if radio.shadowing_correlation_m is not None and not radio.shadowing_db:
+        raise ScenarioError(
+            f"radio.shadowing_correlation_m: {radio.shadowing_correlation_m:g}, but "
+            "radio.shadowing_db is 0; set how much links deviate, or remove it"
+        )
     reach, sensed = reach_m(radio), sensed_m(radio)
     if sensed < reach:
         raise ScenarioError(
@@ -255,7 +261,11 @@ def _scheme(radio: ResolvedRadio) -> None:
         raise ScenarioError(
             f"radio: {radio.standard} needs mcs, width_mhz and guard_ns, as its profile has them"
         )
-    widest = widest_mhz(radio.band, radio.channel)
+    if radio.secondary is not None and (radio.band != BAND_2_GHZ or radio.width_mhz != 40):
+        raise ScenarioError(
+            f'radio.secondary: "{radio.secondary}" counts only on 40 MHz at 2.4 GHz; remove it'
+        )
+    widest = widest_mhz(radio.band, radio.channel, radio.secondary)
     standard, streams = radio.standard, radio.streams
     he = standard in HE_STANDARDS
     short = radio.guard_ns == 400 if he else radio.guard_ns > 800

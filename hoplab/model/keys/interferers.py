@@ -4,25 +4,31 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.columns import Columns, rows
 from hoplab.model.keys.declare import (
     LEAST_DBM,
     MOST_DBM,
     Conditions,
     Label,
     Number,
+    Text,
     Time,
     key,
 )
 from hoplab.model.keys.stations import Placed
+from hoplab.model.wording import worded
 
 MAX_INTERFERERS = 100
 MAX_STEPS = 100_000
 SILENT_DBM = LEAST_DBM
 """A step with this power is none."""
+COLUMNS: Columns = {"t_s": "number", "dbm": "number"}
 BLUETOOTH_MHZ = (2401.5, 2480.5)
 """Edges of the 79 channels of Bluetooth BR/EDR, which are 1 MHz wide (Core 5.4, vol 2 A 2)."""
 BLUETOOTH_DUTY = 366 / 625
@@ -40,6 +46,7 @@ class Interferer(Placed):
         "mains_hz": ("kind", ("microwave",)),
         "hops_per_s": ("kind", ("bluetooth",)),
         "steps": ("kind", ("steps",)),
+        "trace": ("kind", ("steps",)),
     }
 
     name: Label = key(..., "its own; no station has it")
@@ -69,6 +76,10 @@ class Interferer(Placed):
         "`[[t_s, dbm], …]`: each until the next, times from `start_s` on; -200 is silence",
         max_length=MAX_STEPS,
     )
+    trace: Text | None = key(
+        None,
+        "CSV or Parquet file beside the scenario, with columns `t_s`, `dbm`, for `steps`",
+    )
     start_s: Time = key(0.0, "begins then", unit="s")
     stop_s: Time | None = key(None, "ends then; default: the run's end", unit="s")
 
@@ -88,8 +99,12 @@ class Interferer(Placed):
                 if self.kind == "steps"
                 else f'kind "{self.kind}" needs power_dbm'
             )
-        if self.kind == "steps" and not self.steps:
-            raise ValueError('kind "steps" needs steps = [[t_s, dbm], …]')
+        if self.kind == "steps" and bool(self.steps) == (self.trace is not None):
+            raise ValueError(
+                "trace gives the same as steps; remove one"
+                if self.steps
+                else 'kind "steps" needs steps = [[t_s, dbm], …], or a trace'
+            )
         if self.stop_s is not None and self.stop_s <= self.start_s:
             raise ValueError(f"stop_s {self.stop_s:g} is not after start_s {self.start_s:g}")
         if self.kind != "bluetooth" and (self.low_mhz is None or self.high_mhz is None):
@@ -114,3 +129,22 @@ class Interferer(Placed):
         if self.duty is not None:
             return self.duty
         return BLUETOOTH_DUTY if self.kind == "bluetooth" else 0.5
+
+
+def with_steps(one: Interferer, index: int, folder: Path) -> Interferer:
+    """Return an interferer with the steps of its trace, a file in ``folder``, in the trace's place.
+
+    Raises `ScenarioError` that names file, row and value.
+    """
+    if one.trace is None:
+        return one
+    path = folder / one.trace
+    found = rows(path, f"interferer.{index}.trace", COLUMNS, MAX_STEPS, "an interferer's power")
+    given = one.model_dump(exclude_unset=True, exclude={"trace"})
+    try:
+        return Interferer.model_validate({**given, "steps": tuple(found)})
+    except ValidationError as error:
+        first = worded(error)[0]
+        at = [part for part in first["loc"] if isinstance(part, int)]
+        row = f": row {at[0] + 1}" if at else ""
+        raise ScenarioError(f"{path}{row}: {first['msg']}") from None

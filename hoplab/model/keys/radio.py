@@ -49,15 +49,17 @@ NO_RTS = 2347
 BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ = 2.4, 5, 6
 LAST_2_GHZ_CHANNEL, LAST_5_GHZ_CHANNEL, LAST_6_GHZ_CHANNEL = 14, 165, 233
 CHANNELS_OF_BAND: dict[float, tuple[int, ...]] = {
-    BAND_2_GHZ: tuple(range(1, 12)),
+    BAND_2_GHZ: tuple(range(1, LAST_2_GHZ_CHANNEL + 1)),
     BAND_5_GHZ: (36, 40, 44, 48, 149, 153, 157, 161, LAST_5_GHZ_CHANNEL),
     BAND_6_GHZ: tuple(range(1, LAST_6_GHZ_CHANNEL + 1, 4)),
 }
-"""Channels on which a simulated radio may begin to send: the kernel's world domain at 2.4 GHz,
-mac80211_hwsim's own domains above (`hoplab.guest.network.hwsim`)."""
+"""Channels on which a simulated radio may begin to send. At 2.4 GHz they are those of the kernel's
+world domain, and above 11 Japan's (`hoplab.guest.network.regulatory`). In other bands they are of
+mac80211_hwsim's own domains (`hoplab.guest.network.hwsim`)."""
 BANDS_OF_STANDARD: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("802.11", "802.11b", "802.11g"), (BAND_2_GHZ,)),
-    **dict.fromkeys(("802.11a", "802.11n", "802.11ac"), (BAND_5_GHZ,)),
+    **dict.fromkeys(("802.11a", "802.11ac"), (BAND_5_GHZ,)),
+    "802.11n": (BAND_2_GHZ, BAND_5_GHZ),
     **dict.fromkeys(HE_STANDARDS, (BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ)),
 }
 
@@ -373,6 +375,10 @@ class Radio(Table):
         le=15,
     )
     width_mhz: Width | None = key(None, "of data frames", unit="MHz")
+    secondary: Literal["above", "below"] | None = key(
+        None,
+        "where the other half of 40 MHz is at 2.4 GHz; default: above up to channel 7, else below",
+    )
     guard_ns: Guard | None = key(
         None,
         "guard interval of data frames: 400 or 800 with `802.11n` and `802.11ac`, 800 or "
@@ -461,6 +467,14 @@ class Radio(Table):
     exponent: Number = key(3.0, "path loss exponent", gt=0, le=20)
     reference_m: Number = key(1.0, "free space up to here", unit="m", ge=0.001, le=MAX_COORDINATE_M)
     shadowing_db: Number = key(0.0, "standard deviation of a link's loss", unit="dB", ge=0, le=30)
+    shadowing_correlation_m: Number | None = key(
+        None,
+        "way of a station after which that loss is correlated by 1/e; default: each pair of "
+        "stations has its own, wherever they are",
+        unit="m",
+        ge=0.1,
+        le=MAX_COORDINATE_M,
+    )
     fading: Literal["none", "rayleigh", "nakagami"] = key("none", "per frame and receiver")
     nakagami_m: Number = key(1.0, "shape; 1 is Rayleigh", ge=0.5, le=1000)
     snr_trace: Text | None = key(

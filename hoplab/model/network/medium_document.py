@@ -123,6 +123,7 @@ def _params(radio: ResolvedRadio) -> dict[str, Any]:
             "antenna_gain_dbi": radio.antenna_gain_dbi,
         },
         "shadowing_db": radio.shadowing_db,
+        **_correlation(radio),
         "fading": _fading(radio),
         "reception": radio.reception,
         "rx_threshold_dbm": reception_dbm(radio),
@@ -300,6 +301,11 @@ def _queue_packets(radio: ResolvedRadio) -> int:
     if radio.queue == "fq_codel":
         return CATEGORIES * radio.frames_ahead + FRAMES_BESIDE
     return radio.queue_packets
+
+
+def _correlation(radio: ResolvedRadio) -> dict[str, float]:
+    correlation_m = radio.shadowing_correlation_m
+    return {} if correlation_m is None else {"shadowing_correlation_m": correlation_m}
 
 
 def _phy(radio: ResolvedRadio) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from hoplab.model.checks.scenario import check
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import Cell
+from hoplab.model.keys.interferers import Interferer, with_steps
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ, Indoor, band_of
 from hoplab.model.keys.resolved import (
@@ -140,6 +141,7 @@ def resolve(scenario: Scenario, folder: Path = Path(), walk: Walk = no_walk) -> 
             "backbone": tuple(_backbone(one, i) for i, one in enumerate(scenario.backbone)),
             "radio": radio,
             "snr": measured,
+            "interferer": _interferers(scenario, folder),
             "routing": _with_preset(scenario.routing),
             "warm_up_s": _warm_up_s(scenario) if scenario.warm_up_s is None else scenario.warm_up_s,
             "split": None,
@@ -225,13 +227,19 @@ def _measured(
     return radio.model_copy(update={"snr_trace": None}), load(folder / radio.snr_trace)
 
 
-def resolve_medium(medium: MediumFile) -> ResolvedMedium:
-    """A medium daemon's file with its radio completed by the profile.
+def _interferers(written: Scenario | MediumFile, folder: Path) -> tuple[Interferer, ...]:
+    return tuple(with_steps(one, i, folder) for i, one in enumerate(written.interferer))
+
+
+def resolve_medium(medium: MediumFile, folder: Path = Path()) -> ResolvedMedium:
+    """A medium daemon's file with its radio completed by the profile. Files that it names are
+    looked up in ``folder``.
 
     Raises `ScenarioError` where parts contradict each other.
     """
     radio = radio_with_profile(medium.radio)
-    resolved = _narrowed(ResolvedMedium, medium, {"radio": radio})
+    update = {"radio": radio, "interferer": _interferers(medium, folder)}
+    resolved = _narrowed(ResolvedMedium, medium, update)
     check_medium(resolved)
     return resolved
 

@@ -20,6 +20,7 @@ from hoplab.model.keys.variants import FIXED_WINDOW, OFFERED
 from hoplab.model.network.reach import reach_m
 from hoplab.show.live.course import Course, stood
 from hoplab.show.report import figures, on_map
+from hoplab.show.report.data import way
 from hoplab.show.report.figures import MANY_STATIONS
 
 DEFAULT_VARIANT = "cubic"
@@ -159,6 +160,10 @@ class View:
         traces = on_map.links(places, course.links(t_s))
         traces.append(on_map.wires(places, (link.ends for link in network.link)))
         metres = on_map.metres(places.values(), self._around_m())
+        if others := self._others:
+            there = {name: on_map.place_at(track, t_s) for name, (_, track) in others.items()}
+            told = {name: kind for name, (kind, _) in others.items()}
+            traces.append(on_map.interferers(there, told))
         traces.append(on_map.stations(places, course.radios, down, metres))
         shapes = on_map.walls(wall.corners for wall in network.wall)
         if network.radio.range_m and len(places) <= MANY_STATIONS:
@@ -192,10 +197,16 @@ class View:
             for station in course.scenario.station
             for _, x, y in station.waypoints
         ]
+        planned += [(x, y) for _, track in self._others.values() for _, x, y in track]
         planned += [corner for wall in course.scenario.wall for corner in wall.corners]
         places = course.places(0.0)
         figure = figures.live_map(places, course.radios, self._around_m(), planned)
         return _json(figure)
+
+    @property
+    def _others(self) -> dict[str, tuple[str, list[tuple[float, float, float]]]]:
+        """Kinds and paths of other transmitters by name."""
+        return {one.name: (one.kind, way(one)) for one in self._course.scenario.interferer}
 
     def _around_m(self) -> float:
         return AROUND * (reach_m(self._course.scenario.radio))

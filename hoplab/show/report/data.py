@@ -10,6 +10,7 @@ from typing import Any
 from hoplab.host.results.reader import Results
 from hoplab.model.keys.resolved import Resolved
 from hoplab.model.keys.scenario import Station
+from hoplab.model.keys.stations import Placed
 from hoplab.show.report.lines import Lines
 
 MAX_EVENTS = 3000
@@ -105,6 +106,9 @@ def _map(results: Results, scenario: Resolved) -> dict[str, Any]:
         "stations": _tracks(results, scenario),
         # It is unknown for a script's network, and has no meaning for measured links.
         "range_m": None if scenario.is_found or scenario.snr else scenario.radio.range_m,
+        "interferers": [
+            {"name": one.name, "kind": one.kind, "track": way(one)} for one in scenario.interferer
+        ],
         "walls": [[list(corner) for corner in wall.corners] for wall in scenario.wall],
         "wired": [list(link.ends) for link in scenario.link],
         "links": [
@@ -135,10 +139,15 @@ def _tracks(results: Results, scenario: Resolved) -> Rows:
     return tracks
 
 
+def way(placed: Placed) -> list[tuple[float, float, float]]:
+    """Return a planned path as points of time and place."""
+    points = [(float(t), float(x), float(y)) for t, x, y in placed.waypoints]
+    return points or [(0.0, placed.x_m, placed.y_m)]
+
+
 def _planned(station: Station, scenario: Resolved) -> list[tuple[float, float, float]]:
     """Return places by waypoints, and by events that put a station where it then stays."""
-    points = [(float(t), float(x), float(y)) for t, x, y in station.waypoints]
-    points = points or [(0.0, station.x_m, station.y_m)]
+    points = way(station)
     for event in scenario.event:
         if event.kind != "move" or event.station != station.name:
             continue

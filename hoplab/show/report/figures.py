@@ -137,11 +137,17 @@ def station_map(data: dict[str, Any]) -> Markup:
     around_m = on_map.ROUND * network["range_m"] if circles_fit(data) else 0.0
     spots = [(x, y) for station in stations for _, x, y in station["track"]]
     spots += [(x, y) for wall in network["walls"] for x, y in wall]
+    others = network["interferers"]
+    spots += [(x, y) for one in others for _, x, y in one["track"]]
     metres = on_map.metres(spots, around_m)
     shapes = on_map.walls(network["walls"])
+    if others:
+        for one in others:
+            _track(figure, one["track"])
+        figure.add_trace(_interferers(others, 0.0))
     figure.add_trace(_stations(stations, 0.0, metres))
     if moving:
-        _animate(figure, stations, data["duration_s"], metres)
+        _animate(figure, network, data["duration_s"], metres)
     elif around_m:
         radios = [places[station["name"]] for station in stations if station["radio"]]
         shapes += on_map.circles(radios, network["range_m"])
@@ -233,13 +239,21 @@ def _stations(stations: list[dict[str, Any]], t_s: float, metres: float) -> dict
     return on_map.stations(_places(stations, t_s), radios, (), metres)
 
 
-def _animate(
-    figure: go.Figure, stations: list[dict[str, Any]], duration_s: float, metres: float
-) -> None:
+def _interferers(others: list[dict[str, Any]], t_s: float) -> dict[str, Any]:
+    return on_map.interferers(_places(others, t_s), {one["name"]: one["kind"] for one in others})
+
+
+def _animate(figure: go.Figure, network: dict[str, Any], duration_s: float, metres: float) -> None:
+    stations, others = network["stations"], network["interferers"]
     last = len(figure.data) - 1
+
+    def at(t_s: float) -> list[dict[str, Any]]:
+        moved = [_interferers(others, t_s)] if others else []
+        return [*moved, _stations(stations, t_s, metres)]
+
+    traces = [last - 1, last] if others else [last]
     figure.frames = [
-        go.Frame(name=f"{t:g}", data=[_stations(stations, t, metres)], traces=[last])
-        for t in moments(duration_s)
+        go.Frame(name=f"{t:g}", data=at(t), traces=traces) for t in moments(duration_s)
     ]
     still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}
     play = {"frame": {"duration": 100, "redraw": False}, "fromcurrent": True}

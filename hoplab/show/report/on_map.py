@@ -12,7 +12,7 @@ from hoplab.model.network.wlans import station_of
 from hoplab.show.report import labels
 
 RADIO, WIRED, DOWN = "#0072b2", "#5a6576", "#9aa5b1"
-LINK, WALL = "#2b98d4", "#4a4036"
+LINK, WALL, INTERFERER = "#2b98d4", "#4a4036", "#c2410c"
 WIDTHS_PX = (1.0, 2.0, 3.0, 4.5, 6.0)
 """Widths of links by their share of the busiest link's frames. Each width is a trace, so a map of
 30 stations does not have hundreds of traces."""
@@ -88,6 +88,23 @@ def stations(
         "mode": "markers+text",
         "textposition": [where or labels.USUAL for where in at],
         "marker": {"size": 12, "color": colours, "symbol": symbols},
+        "hovertemplate": "%{hovertext}: %{x:.1f} m, %{y:.1f} m<extra></extra>",
+        "showlegend": False,
+    }
+
+
+def interferers(places: Mapping[str, Place], told: Mapping[str, str]) -> dict[str, Any]:
+    """Return the trace of other transmitters by name. ``told`` says what each is."""
+    return {
+        "type": "scatter",
+        "x": [round(x, 2) for x, _ in places.values()],
+        "y": [round(y, 2) for _, y in places.values()],
+        "text": list(places),
+        "hovertext": [f"{name} ({told[name]})" for name in places],
+        "mode": "markers+text",
+        "textposition": labels.USUAL,
+        "textfont": {"color": INTERFERER},
+        "marker": {"size": 13, "color": INTERFERER, "symbol": "star-triangle-up"},
         "hovertemplate": "%{hovertext}: %{x:.1f} m, %{y:.1f} m<extra></extra>",
         "showlegend": False,
     }

@@ -9,13 +9,12 @@ mod mobility;
 mod obstacles;
 mod propagation;
 mod rssi;
+mod shadowing;
 mod tuning;
 
-use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 
-use hoplab_base::{Duration, Instant, Stream};
+use hoplab_base::{Duration, Instant};
 
 use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId, Width};
 use antennas::Antennas;
@@ -24,6 +23,7 @@ use cells::Cells;
 use mobility::Pace;
 use obstacles::Obstacles;
 use rssi::RssiMatrix;
+use shadowing::Shadowing;
 use tuning::Tuning;
 
 pub use band::{Extent, Hear, Sides, Span};
@@ -67,34 +67,8 @@ impl Neighbour {
 /// Of light, in a vacuum.
 const METRES_PER_NS: f64 = 0.299_792_458;
 
-/// Shadowing beyond this many standard deviations (1 link in 16 000) is cut, so that reach is
-/// bounded.
-const SHADOWING_LIMIT: f64 = 4.0;
-
 /// Power of a link that was not measured: as good as none, and a number that a table takes.
 const SILENT: Dbm = Dbm(-200.0);
-
-/// How a link deviates from the mean path loss: the same both ways, and for the whole run.
-struct Shadowing {
-    seed: u64,
-    deviation_db: f64,
-    drawn: BTreeMap<(RadioId, RadioId), f64>,
-}
-
-impl Shadowing {
-    fn db(&mut self, from: RadioId, to: RadioId, stations: &[Station]) -> f64 {
-        let pair = (from.min(to), from.max(to));
-        let seed = self.seed;
-        let deviation = self.drawn.entry(pair).or_insert_with(|| {
-            let name = |radio: RadioId| &stations[radio.index()].name;
-            let name = format!("medium/shadowing/{}/{}", name(pair.0), name(pair.1));
-            // A stream for each pair: its deviation does not depend on which link is used first.
-            let drawn = Stream::new(seed, &name).gaussian();
-            drawn.clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
-        });
-        *deviation * self.deviation_db
-    }
-}
 
 pub struct Space {
     stations: Vec<Station>,
@@ -125,7 +99,7 @@ impl Space {
         // Fading may lift a signal by its limit, so weaker means count. Shadowing may favour a link
         // by its own limit, so the search must reach that much further.
         let floor_dbm = params.floor_dbm() - params.fading.limit_db();
-        let least_dbm = floor_dbm - SHADOWING_LIMIT * params.shadowing_db;
+        let least_dbm = floor_dbm - shadowing::LIMIT * params.shadowing_db;
         let moves = stations.iter().any(|s| s.waypoints.len() > 1);
         let mut space = Self {
             pace: Pace::of(&stations),
@@ -134,11 +108,11 @@ impl Space {
             reach_m: params.propagation.reach_m(least_dbm),
             stations,
             propagation: params.propagation.clone(),
-            shadowing: Shadowing {
-                seed: params.seed,
-                deviation_db: params.shadowing_db,
-                drawn: BTreeMap::new(),
-            },
+            shadowing: Shadowing::new(
+                params.seed,
+                params.shadowing_db,
+                params.shadowing_correlation_m,
+            ),
             obstacles: Obstacles::new(&params.walls, &params.floors),
             tuning: Tuning::new(params),
             rssi: None,
@@ -304,23 +278,26 @@ impl Space {
             return matrix.dbm(from, to, now);
         }
         let (here, there) = (self.position(from, now), self.position(to, now));
-        let mean = self.dbm(from, to, here.distance_m(there));
-        self.through(mean, here, there)
+        self.dbm((from, to), here, there)
     }
 
     pub fn position(&self, radio: RadioId, at: Instant) -> Position {
         self.stations[radio.index()].position(at)
     }
 
-    fn dbm(&mut self, from: RadioId, to: RadioId, distance_m: f64) -> Dbm {
-        let mean = match self.antennas.pair(from, to) {
+    /// Mean power of the first radio at the second, at these places.
+    fn dbm(&mut self, pair: (RadioId, RadioId), here: Position, there: Position) -> Dbm {
+        let distance_m = here.distance_m(there);
+        let mean = match self.antennas.pair(pair.0, pair.1) {
             None => self.propagation.received_dbm(distance_m),
             Some((from, to)) => self.propagation.between(from, to, distance_m),
         };
-        if self.shadowing.deviation_db == 0.0 {
-            return mean;
-        }
-        mean + self.shadowing.db(from, to, &self.stations)
+        let mean = if self.shadowing.is_none() {
+            mean
+        } else {
+            mean + self.shadowing.db(pair, here, there, &self.stations)
+        };
+        self.through(mean, here, there)
     }
 
     /// What remains of a power behind the walls and floors between two places.
@@ -355,6 +332,7 @@ impl Space {
         let here = mobility::along(&interferer.waypoints, now);
         let there = self.position(radio, now);
         let mean = (self.propagation).between(&own, &to, here.distance_m(there));
+        let mean = mean + self.shadowing.between_db(here, there);
         let dbm = self.through(mean, here, there) + share_db;
         (dbm >= self.floor_dbm).then_some(dbm)
     }
@@ -378,8 +356,7 @@ impl Space {
             if way_m == 0.0 && heard.hear != Hear::Frame {
                 continue;
             }
-            let mean = self.dbm(radio, other, way_m);
-            let dbm = self.through(mean, here, there);
+            let dbm = self.dbm((radio, other), here, there);
             found.extend(self.neighbour(other, dbm, heard, way_m));
         }
         self.near = near;

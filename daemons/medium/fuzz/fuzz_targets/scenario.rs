@@ -86,6 +86,9 @@ fn params(from: &mut Bytes<'_>) -> Params {
         ..Params::default()
     };
     if from.chance() {
+        params.shadowing_correlation_m = Some(1.0 + f64::from(from.byte()));
+    }
+    if from.chance() {
         params.noise_dbm = Some(Dbm(-40.0 - f64::from(from.byte())));
     }
     if from.chance() && params.noise_dbm.is_some() {

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""802.11n on wide channels of 2.4 GHz, and channels above 11, through the kernel."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from hoplab.host import results
+from tests.emulation.conftest import Run
+
+CELL = """
+duration_s = 1
+[radio]
+profile = "80211n"
+channel = 13
+width_mhz = 40
+[[station]]
+name = "ap"
+[[station]]
+name = "n0"
+x_m = 20
+[[cell]]
+access_point = "ap"
+clients = ["n0"]
+[[flow]]
+source = "ap"
+destination = "n0"
+[measure]
+frames = true
+captures = ["air"]
+"""
+AD_HOC = """
+duration_s = 2
+[topology]
+kind = "pair"
+spacing_m = 30.0
+[radio]
+profile = "{profile}"
+channel = {channel}
+{keys}
+[[flow]]
+source = "n0"
+destination = "n1"
+[measure]
+frames = true
+"""
+
+
+def test_a_cell_is_wide_above_channel_11(tmp_path: Path, run_scenario: Run) -> None:
+    """MCS 7 on 40 MHz has 135 Mbit/s. Radiotap names the primary channel."""
+    run_scenario(CELL)
+    found = results.load(tmp_path / "run1")
+    rows = [row for row in found.rows("frames") if row["kind"] == "data" and row["bytes"] > 60]
+    assert {row["rate_mbps"] for row in rows} == {135} and len(rows) > 1000
+    channel = struct.pack("<HH", 2472, 0x00C0)
+    assert (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes().count(channel) > 1000
+
+
+@pytest.mark.parametrize(
+    ("profile", "channel", "keys", "least_kbps"),
+    [
+        ("80211b", 14, "", 3000),
+        ("80211n", 12, "", 30_000),
+        ("80211n", 3, "width_mhz = 40", 60_000),
+        ("80211n", 9, 'width_mhz = 40\nrate_mbps = "auto"\nreception = "error-rate"', 60_000),
+    ],
+)
+def test_ad_hoc_stations_send_where_the_standard_lets_them(
+    tmp_path: Path, run_scenario: Run, profile: str, channel: int, keys: str, least_kbps: float
+) -> None:
+    run_scenario(AD_HOC.format(profile=profile, channel=channel, keys=keys))
+    (flow,) = results.load(tmp_path / "run1").rows("flows")
+    assert flow["goodput_kbps"] > least_kbps
