@@ -37,6 +37,11 @@ def round_trip(flow: int) -> Reader:
     return lambda run: float(run.rows("flows")[flow]["rtt_ms_mean"])
 
 
+def latency(flow: int) -> Reader:
+    """Mean one-way time of datagrams, in ms."""
+    return lambda run: float(run.rows("flows")[flow]["latency_ms_mean"])
+
+
 def away(run: hoplab.Run) -> float:
     """Time in ms between the last packet by one access point and the first by the next."""
     (handover,) = run.rows("handovers")
@@ -104,6 +109,10 @@ FOUND = {
         goodput(0),
         (0.5, 0.85),
     ),
+    # The oven leaves half of the air, and its beginning spoils what is on it.
+    "microwave": Example({"radio.channel": 1}, goodput(0), (0.3, 0.6)),
+    "walls": Example({"radio.channel": 6}, goodput(0), (0.3, 0.8)),
+    "ofdma": Example({"radio.ofdma": "none"}, latency(0), (0.4, 0.9)),
     "aggregation": Example({"radio.aggregation": False}, goodput(0), (1.5, 3.5)),
     "battery": Example({"radio.energy.battery_j": 100}, delivery, (0.5, 0.9)),
     # 40 octets of header where IPv4 has 20.

@@ -214,17 +214,27 @@ def overlap(name: str, energy_db: float) -> dict[str, Any]:
             "ed_threshold_dbm": heard_dbm + energy_db,
         },
         "flow": [sender("a", "b", 1000, 0.5)],
+        "measure": {"frames": True},
     }
 
 
 def heard_share(results: Results) -> float:
-    """How much of the sender's time on the air made the listener's channel busy."""
-    radios = {row["node"]: row for row in results.rows("radios")}
+    """How much of the sender's time on the air made the listener's channel busy. What both cells
+    send at once, as beacons of one time, is not in it."""
+    frames = results.rows("frames")
 
-    def air_s(name: str) -> float:
-        return float(sum(radios[name][f"airtime_{kind}_s"] for kind in KINDS))
+    def air_s(names: str) -> float:
+        """Time for which at least one of these stations sent."""
+        total = last = 0.0
+        for begin, end in sorted(
+            (row["t_s"], row["until_s"]) for row in frames if row["src"] in names
+        ):
+            total += max(0.0, end - max(begin, last))
+            last = max(last, end)
+        return total
 
-    return float((radios["d"]["busy_s"] - air_s("c") - air_s("d")) / air_s("a"))
+    (busy_s,) = (row["busy_s"] for row in results.rows("radios") if row["node"] == "d")
+    return float((busy_s - air_s("cd")) / (air_s("acd") - air_s("cd")))
 
 
 KINDS = ("data", "ack", "rts", "cts", "beacon", "broadcast")

@@ -29,8 +29,8 @@ LAST_OF_320_MHZ_AT_6_GHZ = 189
 DSSS_WIDTH_MHZ = 22
 """IEEE 802.11-2020 15.4.4.3: width of the mask to the first zero."""
 LAST_WITH_OFDM, FIRST_OF_SECONDARY_BELOW, LAST_OF_SECONDARY_ABOVE = 13, 5, 9
-"""At 2.4 GHz, by table E-4: channel 14 is for DSSS (class 82). The other half is above channels 1 to
-9 (class 83), or below channels 5 to 13 (class 84)."""
+"""At 2.4 GHz, by table E-4: channel 14 is for DSSS (class 82). The other half is above channels 1
+to 9 (class 83), or below channels 5 to 13 (class 84)."""
 LAST_ABOVE_BY_ITSELF = 7
 """Up to here the other half above is on one of the world's 11 channels."""
 
