@@ -25,39 +25,10 @@ SEEDS = (1, 2, 3, 4, 5)
 LISTENS_M = 20.0
 BESIDE_DB = 0.1
 """How far the threshold of energy is from what a radio gets of the other channel."""
-
-
-def _slope(mhz: float, from_db: float, to_db: float) -> float:
-    """MHz at 0 dBr with as much power as a stretch that falls by so many dB."""
-    first, last = 10 ** (from_db / 10), 10 ** (to_db / 10)
-    return mhz * (first - last) / math.log(first / last)
-
-
-def _half(width_mhz: float) -> float:
-    """Half of HT's mask by 19.3.18.1, whose flat top ends 1 MHz before the channel."""
-    steep = _slope(2, 0, -20) + _slope(width_mhz / 2 - 1, -20, -28)
-    return width_mhz / 2 - 1 + steep + _slope(width_mhz / 2, -28, -45)
-
-
-def _at(mhz: float, width_mhz: float) -> float:
-    """dBr of HT's mask between one half and one width from its centre."""
-    begin, last = width_mhz / 2 + 1, width_mhz
-    return -20 - 8 * (mhz - begin) / (last - begin)
-
-
 OVERLAPS = {
     # The mask's part of 22 MHz by 16.3.7.5, and of 18 MHz by 17.3.9.3, worked out by hand. It is
     # the MHz at each level that fall into the filter, over those of the whole mask.
     "80211b/1-3": 10 * math.log10((12 + 10 * 1e-3) / (22 + 22 * 1e-3)),
-    # Of 802.11n at 10 MHz the filter takes 1 to 19 MHz from the sender's centre. On 40 MHz the
-    # channels of 1 and 6 are 25 MHz apart, and it takes 6 to 44 MHz.
-    "80211n/1-3": 10
-    * math.log10((8 + _slope(2, 0, -20) + _slope(8, -20, _at(19, 20))) / (2 * _half(20))),
-    "80211n/1-6/40-MHz": 10
-    * math.log10(
-        (13 + _slope(2, 0, -20) + _slope(19, -20, -28) + _slope(4, -28, -28 - 17 * 4 / 20))
-        / (2 * _half(40))
-    ),
     "80211b/1-5": 10 * math.log10((2 + 11 * 1e-3 + 9 * 1e-5) / (22 + 22 * 1e-3)),
 }
 SHADOWING_DB, CORRELATION_M = 6.0, 1.0
@@ -182,11 +153,12 @@ def shadowing(results: Results) -> tuple[float, ...]:
     return power, *lags
 
 
-def overlap(name: str, energy_db: float) -> dict[str, Any]:
-    """A sender on one channel, and a cell that listens on another, with a threshold of energy."""
+def overlap(name: str, heard_db: float, energy_db: float) -> dict[str, Any]:
+    """A sender on one channel, and a cell that listens on another, which gets ``heard_db`` of it.
+    The threshold of energy is ``energy_db`` above that."""
     profile, channels, *wide = name.split("/")
     own, other = map(int, channels.split("-"))
-    heard_dbm = free_dbm(LISTENS_M, 2412) + OVERLAPS[name]
+    heard_dbm = free_dbm(LISTENS_M, 2412) + heard_db
     return {
         "title": f"overlap {name}",
         "duration_s": DURATION_S,
@@ -263,20 +235,31 @@ def disturbed_share(results: Results) -> float:
     return float((radios["a"]["busy_s"] - sent_s) / (DURATION_S * 2))
 
 
-def items() -> Iterator[Figure]:
-    for found in measure_all([walls()], lambda results: list(walls_figures(results))):
-        yield from found
+def overlaps(part: str, heard_db: dict[str, float]) -> Iterator[Figure]:
+    """What makes the listener's channel busy, with a threshold just below and above the energy that
+    it gets."""
+    cases = [(name, side * BESIDE_DB) for name in heard_db for side in (-1, 1)]
+    scenarios = [overlap(name, heard_db[name], side_db) for name, side_db in cases]
+    shares = measure_seeds(scenarios, SEEDS, heard_share)
+    for (name, side_db), measured in zip(cases, shares, strict=True):
+        where, expected, limit = ("below", 1, 0.01) if side_db < 0 else ("above", 0, 0.001)
+        yield figure(f"{part}/{name}/{where}_share", measured, expected, limit)
+
+
+def shadowing_items() -> Iterator[Figure]:
+    """Variance and correlation of the deviations along a way, in many surroundings."""
     draws = measure_seeds([shadowed()], SHADOWED_SEEDS, shadowing)[0]
     powers, *lags = zip(*draws, strict=True)
     yield figure("medium/shadowing/variance_dB2", powers, SHADOWING_DB**2, 0.1)
     for lag_m, products in zip(LAGS_M, lags, strict=True):
         off = [product - math.exp(-lag_m / CORRELATION_M) for product in products]
         yield figure(f"medium/shadowing/{lag_m:g}-m_correlation-off", off, 0, 0.06)
-    cases = [(name, side * BESIDE_DB) for name in OVERLAPS for side in (-1, 1)]
-    shares = measure_seeds([overlap(*case) for case in cases], SEEDS, heard_share)
-    for (name, side_db), measured in zip(cases, shares, strict=True):
-        where, expected, limit = ("below", 1, 0.01) if side_db < 0 else ("above", 0, 0.001)
-        yield figure(f"medium/overlap/{name}/{where}_share", measured, expected, limit)
+
+
+def items() -> Iterator[Figure]:
+    for found in measure_all([walls()], lambda results: list(walls_figures(results))):
+        yield from found
+    yield from overlaps("medium/overlap", OVERLAPS)
     oven = {"kind": "microwave", "low_mhz": 2403.0, "high_mhz": 2421.0}
     shares = measure_seeds(
         [disturbed(oven), disturbed({"kind": "bluetooth"})], SEEDS, disturbed_share
