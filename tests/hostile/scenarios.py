@@ -262,7 +262,7 @@ HAND_WRITTEN: list[Case] = [
     *[radio(f"channel = {n}", "radio.channel") for n in (0, 15, 34, 36, 100, 166, 10**30)],
     *[radio(f"channel = {n}") for n in (12, 13, 14)],
     radio('profile = "80211g"\nchannel = 14', "radio.channel"),
-    radio('profile = "80211n"\nchannel = 13'),
+    radio('profile = "80211n"\nchannel = 13\nrange_m = 210'),
     radio('profile = "80211n"\nsecondary = "above"', "radio.secondary"),
     *[radio(f'profile = "80211a"\nchannel = {n}', "radio.channel") for n in (34, 52, 100, 140)],
     radio("channel = 11"),
