@@ -20,6 +20,7 @@ from hoplab.model.network import medium_document
 from hoplab.model.network.leakage import Band, leakage_db
 from hoplab.model.resolve.file import parse
 from hoplab.model.resolve.resolve import resolve, resolve_medium
+from hoplab.show.live.view import View
 from hoplab.show.report import on_map
 from tests.scenarios import ONE_HOP, TWO_CELLS, resolved
 
@@ -253,6 +254,20 @@ def test_a_map_has_the_interferers() -> None:
     trace = on_map.interferers({"oven": (3.0, 4.0)}, {"oven": "microwave"})
     assert (trace["x"], trace["y"], trace["text"]) == ([3], [4], ["oven"])
     assert trace["hovertext"] == ["oven (microwave)"]
+
+
+def test_the_live_map_moves_them_below_the_stations() -> None:
+    table = """[[interferer]]
+name = "x"
+kind = "bluetooth"
+power_dbm = 3
+waypoints = [[0, 0, 10], [10, 20, 10]]
+"""
+    traces = View(resolved(ONE_HOP + table))._moment(5.0)["map"]
+    assert (traces[-2]["x"], traces[-2]["hovertext"]) == ([10], ["x (bluetooth)"])
+    # The page's script drags the last trace.
+    assert len(traces[-1]["x"]) == 2
+    assert len(View(resolved(ONE_HOP))._moment(5.0)["map"]) == len(traces) - 1
 
 
 def test_rules_without_energy_refuse_it() -> None:
