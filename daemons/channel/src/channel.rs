@@ -13,7 +13,8 @@ use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use crate::config::{Config, Measured, Radio};
-use crate::dozing::Dozing;
+use crate::dot11;
+use crate::dozing::{Act, Dozing};
 use crate::error::Error;
 use crate::held::Held;
 use crate::hosts::{Heard, Hosts, Sent, Status, Troubles};
@@ -76,6 +77,16 @@ pub enum Part {
 struct Pending<T> {
     frame: Held,
     ticket: T,
+    /// The radio has sent it by itself.
+    own: bool,
+}
+
+/// A frame that a radio sends by itself to ask for what its access point keeps. It is the one again
+/// by which its host announced that it dozes.
+struct Request<T> {
+    bytes: Vec<u8>,
+    frame: Frame,
+    ticket: T,
 }
 
 /// What came from hosts and went to them.
@@ -90,6 +101,9 @@ struct Traffic {
     refused_rates: u64,
     /// Frames that no host could take.
     oversized: u64,
+    /// Frames that radios have sent by themselves, and how many of them are done with.
+    requests: u64,
+    requests_done: u64,
 }
 
 /// What its driver adds to what `medium.json` says.
@@ -140,11 +154,12 @@ pub struct Channel<T> {
     own_categories: bool,
     /// See [`Config::power_save`].
     dozing: Option<Dozing>,
+    requests: BTreeMap<RadioId, Request<T>>,
     /// Up to when everything has happened.
     now: Instant,
 }
 
-impl<T> Channel<T> {
+impl<T: Clone> Channel<T> {
     /// Whether hosts must make no block ack agreements.
     pub fn agrees(&self) -> bool {
         self.agrees
@@ -219,7 +234,10 @@ impl<T> Channel<T> {
             data_rates: config.data_rate.map_or_else(Vec::new, |named| named.0),
             roams: config.roams,
             own_categories,
-            dozing: config.power_save.map(Dozing::new),
+            dozing: config
+                .power_save
+                .map(|settings| Dozing::new(settings, config.epoch)),
+            requests: BTreeMap::new(),
             now: Instant::ZERO,
         })
     }
@@ -264,11 +282,40 @@ impl<T> Channel<T> {
     }
 
     fn reach(&mut self, now: Instant) -> Result<(), Error> {
-        while let Some((at, radio, dozes)) = self.dozing.as_mut().and_then(|it| it.take(now)) {
+        while let Some((at, radio, act)) = self.dozing.as_mut().and_then(|it| it.take(now)) {
             self.come(at)?;
-            self.medium.doze(radio, dozes);
+            self.follow(radio, act);
         }
         self.come(now)
+    }
+
+    /// A radio dozes, wakes, or asks for what its access point keeps.
+    fn follow(&mut self, radio: RadioId, act: Act) {
+        match act {
+            Act::Doze => self.medium.rest(radio),
+            Act::Wake => self.medium.doze(radio, false),
+            Act::Ask => self.ask(radio),
+        }
+    }
+
+    fn ask(&mut self, radio: RadioId) {
+        self.medium.doze(radio, false);
+        let Some(request) = self.requests.get(&radio) else {
+            return;
+        };
+        self.next_id += 1;
+        let waits = Pending {
+            frame: (self.recorder).hold(&request.bytes, dot11::parse(&request.bytes)),
+            ticket: request.ticket.clone(),
+            own: true,
+        };
+        let frame = Frame {
+            id: self.next_id,
+            ..request.frame.clone()
+        };
+        self.traffic.requests += 1;
+        self.pending.insert(self.next_id, waits);
+        self.medium.enqueue(radio, frame);
     }
 
     fn come(&mut self, now: Instant) -> Result<(), Error> {
@@ -382,6 +429,10 @@ impl<T> Channel<T> {
         let Some(to) = self.prepare(hosts, &sent) else {
             return;
         };
+        let dozing = self.dozing.as_ref();
+        let instead = dozing.and_then(|dozing| dozing.instead_of(sent.radio, sent.bytes));
+        let octets = instead.as_deref().unwrap_or(sent.bytes);
+        let can_ask = dozing.is_some_and(|dozing| dozing.can_ask(octets));
         let header = sent.header;
         let phase = self.phases.get(sent.radio.index()).copied();
         if let (Some(dozing), Some(header)) = (&mut self.dozing, header) {
@@ -415,11 +466,20 @@ impl<T> Channel<T> {
             tid: header.and_then(|header| header.tid),
             numbered: (sent.window > 0).then_some(numbered).flatten(),
         };
+        if can_ask {
+            let request = Request {
+                bytes: octets.to_vec(),
+                frame: frame.clone(),
+                ticket: sent.ticket.clone(),
+            };
+            self.requests.insert(sent.radio, request);
+        }
         let waits = Pending {
             // The octets are the host's, which has them only until this returns. For mac80211 may
             // drop its frame before the last delivery, and netlink's buffer is used again.
-            frame: self.recorder.hold(sent.bytes, header),
+            frame: self.recorder.hold(octets, header),
             ticket: sent.ticket,
+            own: false,
         };
         self.pending.insert(self.next_id, waits);
         match phase {
@@ -454,6 +514,12 @@ impl<T> Channel<T> {
             hosts.status(&sent.ticket, &once(true));
             return None;
         }
+        // It asks for its frames by itself.
+        let dozing = self.dozing.as_ref();
+        if dozing.is_some_and(|dozing| dozing.keeps(sent.bytes)) {
+            hosts.status(&sent.ticket, &once(true));
+            return None;
+        }
         // Acknowledged it would vanish on its way to the receiving host.
         if sent.bytes.len() > hosts.longest_frame() {
             self.traffic.oversized += 1;
@@ -478,6 +544,7 @@ impl<T> Channel<T> {
     pub fn hand_out<H: Hosts<Ticket = T>>(&mut self, hosts: &mut H) -> Result<u64, H::Error> {
         let before = self.traffic.deliveries + self.traffic.statuses;
         while let Some(output) = self.medium.poll_output() {
+            let mut act = None;
             match output {
                 Output::Deliver {
                     frame,
@@ -488,9 +555,8 @@ impl<T> Channel<T> {
                 } => {
                     if let Some(pending) = self.pending.get(&frame) {
                         if let Some(dozing) = &mut self.dozing {
-                            if let Some(dozes) = dozing.heard(to, &pending.frame.bytes, self.now) {
-                                self.medium.doze(to, dozes);
-                            }
+                            let does = dozing.heard(to, &pending.frame.bytes, self.now);
+                            act = does.map(|act| (to, act));
                         }
                         self.traffic.deliveries += 1;
                         let heard = Heard { signal_dbm, rate };
@@ -512,9 +578,8 @@ impl<T> Channel<T> {
                         if outcome == Outcome::Acked {
                             self.recorder.acknowledged(at, &pending.frame)?;
                             if let Some(dozing) = &mut self.dozing {
-                                if let Some(dozes) = dozing.told(radio, &pending.frame.bytes, at) {
-                                    self.medium.doze(radio, dozes);
-                                }
+                                let does = dozing.told(radio, &pending.frame.bytes, at);
+                                act = does.map(|act| (radio, act));
                             }
                         }
                     }
@@ -539,6 +604,9 @@ impl<T> Channel<T> {
                 }
                 Output::Exhausted { radio, at } => self.recorder.exhausted(radio, at)?,
             }
+            if let Some((radio, act)) = act {
+                self.follow(radio, act);
+            }
             hosts.flush(false)?;
         }
         hosts.flush(true)?;
@@ -555,6 +623,10 @@ impl<T> Channel<T> {
         let Some(pending) = self.pending.get(&frame) else {
             return;
         };
+        if pending.own {
+            self.traffic.requests_done += 1;
+            return;
+        }
         if outcome == Outcome::Refused {
             self.traffic.refused_rates += 1;
             if self.traffic.refused_rates == 1 {
@@ -591,10 +663,11 @@ impl<T> Channel<T> {
             ));
         }
         let open = audit.open + self.late.len() as u64;
-        if !audit.holds() || traffic.frames != traffic.statuses + open {
+        let came = traffic.frames + traffic.requests;
+        let went = traffic.statuses + traffic.requests_done;
+        if !audit.holds() || came != went + open {
             doubts.push(format!(
-                "{} frames came, {} statuses went and {open} are open: {audit:?}",
-                traffic.frames, traffic.statuses
+                "{came} frames came, {went} statuses went and {open} are open: {audit:?}"
             ));
         }
         doubts

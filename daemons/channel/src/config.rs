@@ -118,9 +118,36 @@ pub struct PowerSave {
     /// How long before a beacon it is awake.
     #[serde(rename = "ahead_ns")]
     pub ahead: Duration,
-    /// How long after a beacon's time it waits for it.
+    /// How long it waits for a beacon after its time, and for frames that it has asked for.
     #[serde(rename = "patience_ns")]
     pub patience: Duration,
+    /// How it comes by frames that its access point keeps for it.
+    #[serde(default)]
+    pub fetch: Fetch,
+}
+
+/// How a client that saves power comes by frames that its access point keeps for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Fetch {
+    /// Its host says that it is awake.
+    #[default]
+    Awake,
+    /// Its host asks for each by a PS-Poll (IEEE 802.11-2020 11.2.3.6).
+    PsPoll,
+    /// A frame of its own, which the radio sends after a beacon if the host does not, brings all of
+    /// them (U-APSD, 11.2.3.5).
+    UApsd,
+    /// As the former, but at times of its own, and not after beacons (individual target wake time,
+    /// 10.47, announced).
+    Twt {
+        /// From one of its periods to the next.
+        #[serde(rename = "interval_ns")]
+        interval: Duration,
+        /// For how long it waits in a period that its access point does not end.
+        #[serde(rename = "duration_ns")]
+        duration: Duration,
+    },
 }
 
 /// A radio goes off or comes up.

@@ -62,7 +62,7 @@ pub struct Troubles {
 /// nothing here may call the channel.
 pub trait Hosts {
     /// See [`Sent::ticket`].
-    type Ticket;
+    type Ticket: Clone;
     /// Why hosts could not be reached, or records not be written.
     type Error: From<Error>;
 

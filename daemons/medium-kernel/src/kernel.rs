@@ -23,7 +23,7 @@ fn told(ticket: &Ticket, status: &Status) -> hoplab_abi::Status {
 }
 
 /// What a status and a delivery repeat of the kernel's frame.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ticket {
     pub radio: RadioId,
     pub cookie: u64,

@@ -95,8 +95,13 @@ impl<'a> Frame<'a> {
     /// receiver's radio answers.
     pub fn is_request(&self) -> bool {
         const BLOCK_ACK_REQUEST: u16 = 0x0084;
+        self.is_ps_poll() || self.control() & 0x00fc == BLOCK_ACK_REQUEST
+    }
+
+    /// A station asks its access point for one frame that this keeps (9.3.1.5).
+    pub fn is_ps_poll(&self) -> bool {
         const PS_POLL: u16 = 0x00a4;
-        matches!(self.control() & 0x00fc, BLOCK_ACK_REQUEST | PS_POLL)
+        self.control() & 0x00fc == PS_POLL
     }
 
     /// Sent before and not acknowledged.
@@ -114,6 +119,61 @@ impl<'a> Frame<'a> {
         self.control() & POWER_MANAGEMENT != 0
     }
 
+    /// The same frame with the bit by which its sender goes on dozing; none for one that has it. None
+    /// too where the bit says nothing (9.2.4.1.7), and for null functions, which announce a change.
+    pub fn saving_power(&self) -> Option<Vec<u8>> {
+        const ACTION: u16 = 0x00d0;
+        let control = self.control();
+        let carries = self.kind() == Kind::Data && control & NULL_FUNCTION == 0;
+        if self.saves_power() || !(carries || control & 0x00fc == ACTION) {
+            return None;
+        }
+        let mut bytes = self.0.to_vec();
+        let field = (control | POWER_MANAGEMENT).to_le_bytes();
+        bytes.get_mut(..2)?.copy_from_slice(&field);
+        Some(bytes)
+    }
+
+    /// An association request that asks for automatic delivery (U-APSD, 9.4.1.17) of frames of all
+    /// access categories, without a limit; none for any other frame.
+    pub fn asking_for_delivery(&self) -> Option<Vec<u8>> {
+        const ASSOCIATION_REQUEST: u16 = 0x0000;
+        const REASSOCIATION_REQUEST: u16 = 0x0020;
+        const VENDOR: u8 = 221;
+        /// WMM information element (WMM 1.2.0, 2.2.1).
+        const WMM: &[u8] = &[0x00, 0x50, 0xf2, 2, 0, 1];
+        const ALL_CATEGORIES: u8 = 0x0f;
+        let fixed = match self.control() & 0x00fc {
+            ASSOCIATION_REQUEST => 4,
+            REASSOCIATION_REQUEST => 10,
+            _ => return None,
+        };
+        let mut at = LONG_HEADER + fixed;
+        loop {
+            let &[id, length, ref rest @ ..] = self.0.get(at..)? else {
+                return None;
+            };
+            let body = rest.get(..length.into())?;
+            if id == VENDOR && body.len() == WMM.len() + 1 && body.starts_with(WMM) {
+                let mut bytes = self.0.to_vec();
+                *bytes.get_mut(at + 2 + WMM.len())? = ALL_CATEGORIES;
+                return Some(bytes);
+            }
+            at += 2 + body.len();
+        }
+    }
+
+    /// An access point's service period for a station ends with this frame (EOSP, 9.2.4.5.3).
+    pub fn ends_service_period(&self) -> bool {
+        const END: u8 = 0x10;
+        self.is_from_access_point()
+            && self.tid().is_some()
+            && self
+                .0
+                .get(LONG_HEADER)
+                .is_some_and(|first| first & END != 0)
+    }
+
     /// An access point has further frames for its receiver, or for all (9.2.4.1.8).
     pub fn has_more_data(&self) -> bool {
         self.control() & MORE_DATA != 0
@@ -122,6 +182,11 @@ impl<'a> Frame<'a> {
     /// Data of a station for its access point, also of the kind without any (null function).
     pub fn is_to_access_point(&self) -> bool {
         self.kind() == Kind::Data && self.control() & (TO_DS | FROM_DS) == TO_DS
+    }
+
+    /// A data frame without data (null function).
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Data && self.control() & NULL_FUNCTION != 0
     }
 
     /// Data from an access point.

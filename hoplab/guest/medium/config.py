@@ -26,7 +26,7 @@ def write(
         _medium(plan, out, overhear, control),
         epoch_ns,
         plan.scenario.roams,
-        plan.scenario.listen_interval,
+        plan.scenario.saving,
     )
     return documents.write(out / "raw" / "medium-document.json", document)
 

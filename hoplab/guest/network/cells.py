@@ -17,7 +17,8 @@ from hoplab.guest.network import distribution, wifi
 from hoplab.guest.network.namespaces import Namespaces, inside
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.checks.categories import TXOP_UNIT_US
-from hoplab.model.errors import DaemonDied
+from hoplab.model.errors import DaemonDied, MissingTool
+from hoplab.model.keys.cells import TWT, U_APSD
 from hoplab.model.keys.radio import (
     BAND_2_GHZ,
     BAND_6_GHZ,
@@ -36,6 +37,10 @@ BEACON_INTERVAL_TU = 100
 MODES = {"802.11": "b", "802.11b": "b"}
 """hostapd's names of standards before OFDM; the others' go by the band."""
 POWER_SAVE_OFF, POWER_SAVE_ON = 0, 1
+DOZES_AFTER_S = 0.3
+"""mac80211's timeout is 0.1 s, after a packet anew."""
+PS_TIMEOUT = Path("/sys/module/mac80211/parameters/ps_timeout_ms")
+"""A parameter of the guest's kernel only (kernel-modules/guest/hooks/ps-timeout.patch)."""
 HOSTAPD, SUPPLICANT = "hostapd", "wpa_supplicant"
 READY = {HOSTAPD: b"state=ENABLED", SUPPLICANT: b"wpa_state=COMPLETED"}
 """What each program says when its station is ready: it sends beacons, or it has its keys."""
@@ -79,6 +84,21 @@ def _save_power(iw: IW, index: int, state: int) -> None:
         "NL80211_CMD_SET_POWER_SAVE",
         [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_PS_STATE", struct.pack("=I", state))],
     )
+
+
+def _never_say_awake(cell: ResolvedCell) -> None:
+    """Let clients whose power save is switched on next doze always, as far as their access point
+    knows (`ps-timeout.patch`).
+
+    Raises `MissingTool` if the kernel cannot do that.
+    """
+    try:
+        PS_TIMEOUT.write_text("0", encoding="ascii")
+    except OSError:
+        raise MissingTool(
+            f'cell: power_save = "{cell.power_save}", but this kernel\'s clients can only say that '
+            "they are awake; use true, or run with a machine that has the patch ps-timeout"
+        ) from None
 
 
 def _own_mcs(plan: Plan) -> dict[str, int]:
@@ -127,6 +147,14 @@ def associate(
                 iw, index = IW(), socket.if_nametoindex(wlan.interface)
             try:
                 _save_power(iw, index, POWER_SAVE_ON)
+                if cell.power_save is not True:
+                    # At each change mac80211 tells of its antennas, by a frame that says that it is
+                    # awake. With a timeout of 0 that frame may follow the null frame. That of a
+                    # client that dozes says that it goes on dozing, and off sends no null frame.
+                    time.sleep(DOZES_AFTER_S)
+                    _never_say_awake(cell)
+                    for state in (POWER_SAVE_OFF, POWER_SAVE_ON):
+                        _save_power(iw, index, state)
             finally:
                 iw.close()
 
@@ -234,6 +262,7 @@ def _hostapd(plan: Plan, cell: ResolvedCell) -> list[str]:
         f"basic_rates={_rates(radio.basic_rate_mbps)}",
         f"preamble={int(radio.preamble == 'short')}",
         f"wmm_enabled={int(ht)}",
+        *(["uapsd_advertisement_enabled=1"] if cell.power_save in (U_APSD, TWT) else []),
         *(_high_throughput(radio) if ht else []),
         *([] if announced is None else _wmm(announced)),
         *_airtime(plan, cell),

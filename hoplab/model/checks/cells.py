@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
-from hoplab.model.keys.cells import Cell
-from hoplab.model.keys.radio import BAND_6_GHZ, HE_STANDARDS, in_vht_tables
+from hoplab.model.keys.cells import PS_POLL, TWT, U_APSD, Cell
+from hoplab.model.keys.radio import BAND_6_GHZ, HE_STANDARDS, HT_STANDARDS, in_vht_tables
 from hoplab.model.keys.resolved import Resolved, ResolvedRadio
 from hoplab.model.network.powers import received_dbm
 from hoplab.model.network.reach import hearing, reach_m, reaching
@@ -291,15 +292,38 @@ def _fades(scenario: Resolved, i: int) -> None:
         )
 
 
+ALIKE_DOZING = ("power_save", "listen_interval", "twt_interval_ms", "twt_duration_ms")
+"""Keys on which the cells agree whose clients doze."""
+STANDARDS_OF_POWER_SAVE = {U_APSD: HT_STANDARDS, TWT: HE_STANDARDS}
+"""U-APSD is WMM's, which cells have from 802.11n on; target wake times are of 802.11ax."""
+
+
 def _power_save(scenario: Resolved) -> None:
-    """Check that clients that doze listen alike."""
+    """Check that clients that doze do so alike, and that radio and medium let them."""
+    first = scenario.saving
+    if first is None:
+        return
     for i, cell in enumerate(scenario.cell):
-        own = cell.listen_interval
-        if cell.power_save and own != scenario.listen_interval:
-            raise ScenarioError(
-                f"cell.{i}.listen_interval: {own}, but another cell with power_save has "
-                f"{scenario.listen_interval}; use the same"
-            )
+        for name in ALIKE_DOZING if cell.power_save else ():
+            own, other = getattr(cell, name), getattr(first, name)
+            if own != other:
+                raise ScenarioError(
+                    f"cell.{i}.{name}: {json.dumps(own)}, but another cell with power_save has "
+                    f"{json.dumps(other)}; use the same"
+                )
+    number = scenario.cell.index(first)
+    needed = STANDARDS_OF_POWER_SAVE.get(str(first.power_save))
+    if needed is not None and scenario.radio.standard not in needed:
+        raise ScenarioError(
+            f'cell.{number}.power_save: "{first.power_save}" needs a standard from {needed[0]} on, '
+            f"but radio.standard is {scenario.radio.standard}; use a newer profile, or "
+            f'"{PS_POLL}"'
+        )
+    if first.power_save is not True and scenario.network.medium == "daemon":
+        raise ScenarioError(
+            f'cell.{number}.power_save: "{first.power_save}" needs the medium in the guest\'s '
+            'kernel, but network.medium is "daemon"; remove one'
+        )
 
 
 def _secured(scenario: Resolved, cell: Cell, i: int) -> None:

@@ -13,10 +13,10 @@ from hoplab.model.keys.declare import (
     Label,
     Name,
     Number,
-    Switch,
     Table,
     Text,
     key,
+    one_of,
 )
 from hoplab.model.keys.links import Link, require_room
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
@@ -33,7 +33,11 @@ WITH_ROAMING = (
     "wire_rate_mbps",
     "wire_delay_ms",
 )
+PS_POLL, U_APSD, TWT = "ps-poll", "u-apsd", "twt"
 WITH_POWER_SAVE = ("listen_interval", "dtim_period")
+WITH_TWT = ("twt_interval_ms", "twt_duration_ms")
+LONGEST_TWT_DURATION_MS = 261.12
+"""255 units of 1024 us (802.11ax-2021 9.4.2.199)."""
 MOST_DTIM_PERIOD = 5
 """mac80211 asks after an access point of which it has missed seven beacons."""
 PASSPHRASE = "correct horse battery staple"
@@ -50,6 +54,9 @@ def _ssid(text: str) -> str:
 Ssid = Annotated[Text, AfterValidator(_ssid)]
 Passphrase = Annotated[str, Field(strict=True, pattern=r"^[ -~]{8,63}$")]
 """IEEE 802.11-2020 J.4.1."""
+
+
+PowerSave = Annotated[bool | str, *one_of((False, True, PS_POLL, U_APSD, TWT), "power save")]
 
 
 class Cell(Table):
@@ -112,9 +119,11 @@ class Cell(Table):
         le=100_000,
     )
 
-    power_save: Switch = key(
+    power_save: PowerSave = key(
         False,
-        "clients doze without traffic, by Linux's dynamic power save, and wake for beacons",
+        "`true`: clients doze without traffic, by Linux's dynamic power save, and wake for "
+        "beacons; others: they always doze, and fetch packets by PS-Polls (`ps-poll`), by WMM's "
+        "automatic delivery (`u-apsd`), or at times of their own (`twt`)",
     )
     listen_interval: Integer = key(
         1,
@@ -130,12 +139,31 @@ class Cell(Table):
         le=MOST_DTIM_PERIOD,
     )
 
+    twt_interval_ms: Number = key(
+        100.0,
+        'with `power_save = "twt"`: from a client\'s service period to its next one',
+        unit="ms",
+        ge=1,
+        le=3_600_000,
+    )
+    twt_duration_ms: Number = key(
+        8.0,
+        'with `power_save = "twt"`: a client waits so long in a period that its access point does '
+        "not end",
+        unit="ms",
+        ge=0.256,
+        le=LONGEST_TWT_DURATION_MS,
+    )
+
     @model_validator(mode="after")
     def _check(self) -> Cell:
-        for name in WITH_POWER_SAVE:
+        for name in (*WITH_POWER_SAVE, *WITH_TWT):
             usual = type(self).model_fields[name].default
             if not self.power_save and getattr(self, name) != usual:
-                raise ValueError(f"{name} counts only with power_save = true; remove it")
+                raise ValueError(f"{name} counts only with power_save; remove it")
+            if name in WITH_TWT and self.power_save != TWT and getattr(self, name) != usual:
+                raise ValueError(f'{name} counts only with power_save = "{TWT}"; remove it')
+        self._has_room_for_periods()
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")
         for name in WITH_ROAMING:
@@ -154,6 +182,16 @@ class Cell(Table):
         if len(set(self.clients)) < len(self.clients):
             raise ValueError("clients: one is given twice")
         return self
+
+    def _has_room_for_periods(self) -> None:
+        """Check that periods of clients can follow each other."""
+        needs_ms = len(self.clients) * self.twt_duration_ms
+        if self.power_save == TWT and needs_ms > self.twt_interval_ms:
+            raise ValueError(
+                f"twt_interval_ms: {self.twt_interval_ms:g} has no room for {len(self.clients)} "
+                f"periods of {self.twt_duration_ms:g} ms; use at least {needs_ms:g}, or a shorter "
+                "twt_duration_ms"
+            )
 
     @property
     def wire(self) -> Link:

@@ -180,10 +180,9 @@ class Scenario(Seeded):
         return any(cell.roaming is not None for cell in self.cell)
 
     @property
-    def listen_interval(self) -> int | None:
-        """The number of the beacons for which dozing clients wake. None where no client dozes."""
-        saving = [cell.listen_interval for cell in self.cell if cell.power_save]
-        return saving[0] if saving else None
+    def saving(self) -> Cell | None:
+        """A cell whose clients doze, as all that do."""
+        return next((cell for cell in self.cell if cell.power_save), None)
 
     @property
     def uses_ipv6(self) -> bool:

@@ -12,6 +12,7 @@ import itertools
 import math
 from typing import Any
 
+from hoplab.model.keys.cells import TWT, Cell
 from hoplab.model.keys.declare import given
 from hoplab.model.keys.documents import nanoseconds
 from hoplab.model.keys.faults import Event, Loss
@@ -53,11 +54,11 @@ def document(
     medium: ResolvedMedium,
     start_ns: int,
     roams: bool = False,
-    listen_interval: int | None = None,
+    saving: Cell | None = None,
 ) -> dict[str, Any]:
     """Return the daemon's document. ``start_ns`` is time 0 if ``medium`` names none. With ``roams``
-    radios are on the channels to which their hosts tune them. With ``listen_interval`` those whose
-    hosts announce it doze, and wake for every so many beacons."""
+    radios are on the channels to which their hosts tune them. With ``saving`` those whose hosts
+    announce it doze as that cell's clients do."""
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
@@ -86,7 +87,7 @@ def document(
         "rts_threshold": radio.rts_threshold,
         "data_rate": _data_rate(radio),
         "roams": roams,
-        **_power_save(listen_interval),
+        **_power_save(saving),
         "control": medium.control,
         "records": {
             "dir": records.dir,
@@ -97,14 +98,20 @@ def document(
     }
 
 
-def _power_save(listen_interval: int | None) -> dict[str, Any]:
-    if listen_interval is None:
+def _power_save(cell: Cell | None) -> dict[str, Any]:
+    if cell is None:
         return {}
+    periods = {
+        "interval_ns": _nanoseconds(1000 * cell.twt_interval_ms),
+        "duration_ns": _nanoseconds(1000 * cell.twt_duration_ms),
+    }
+    fetch = {TWT: periods} if cell.power_save == TWT else cell.power_save
     return {
         "power_save": {
-            "listen_interval": listen_interval,
+            "listen_interval": cell.listen_interval,
             "ahead_ns": _nanoseconds(AWAKE_AHEAD_US),
             "patience_ns": _nanoseconds(PATIENCE_US),
+            **({} if cell.power_save is True else {"fetch": fetch}),
         }
     }
 

@@ -23,6 +23,11 @@ S = typing.TypeVar("S", bound=Scenario)
 
 MOST_MISTAKES = 10
 MOST_NAMES = 50
+ELSEWHERE = {
+    "power_save": "only clients of a [[cell]] doze; mac80211 saves no power in ad hoc networks "
+    "(ATIM), and Hoplab none in meshes; remove it, or set cell.power_save",
+}
+"""What is said of a key that has no meaning where it stands."""
 LONGEST_VALUE = 200
 MOST_PARTS = 20
 """Parts of a key such as flow.0.window, and levels of nested tables."""
@@ -178,6 +183,8 @@ def _describe(error: Any, root: type[BaseModel], above: tuple[str | int, ...] = 
     key = _short(".".join(str(part) for part in (*above, *location))) or "scenario"
     value = error["input"]
     kind = error["type"]
+    if kind == "extra_forbidden" and location[-1] in ELSEWHERE:
+        return f"{key}: {ELSEWHERE[location[-1]]}"
     if kind == "extra_forbidden":
         fields = _table_at(root, location[:-1]).model_fields
         allowed = sorted(field.alias or name for name, field in fields.items())

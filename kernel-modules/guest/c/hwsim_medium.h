@@ -327,6 +327,16 @@ bool hwsim_medium_status(const struct hoplab_outcome *outcome)
 	return true;
 }
 
+/* Octets that a frame has at least. */
+static size_t hwsim_medium_least(__le16 frame_control)
+{
+	if (ieee80211_is_back_req(frame_control))
+		return sizeof(struct ieee80211_bar);
+	if (ieee80211_is_pspoll(frame_control))
+		return sizeof(struct ieee80211_pspoll);
+	return sizeof(struct ieee80211_hdr_3addr);
+}
+
 /* As hwsim_cloned_frame_received_nl(); the frame is taken in any case. */
 bool hwsim_medium_deliver(struct hoplab_outcome *arrived)
 {
@@ -352,10 +362,7 @@ bool hwsim_medium_deliver(struct hoplab_outcome *arrived)
 	channel = data->use_chanctx ? data->tmp_chan : data->channel;
 	iter_data.channel = ieee80211_get_channel(data->hw->wiphy,
 						  arrived->frequency_mhz);
-	/* A block ack request is shorter than others. */
-	if (!iter_data.channel || arrived->skb->len < (ieee80211_is_back_req(hdr->frame_control) ?
-						       sizeof(struct ieee80211_bar) :
-						       sizeof(struct ieee80211_hdr_3addr)))
+	if (!iter_data.channel || arrived->skb->len < hwsim_medium_least(hdr->frame_control))
 		goto gone;
 	rx_status.band = iter_data.channel->band;
 	if (!hwsim_chans_compat(iter_data.channel, channel)) {

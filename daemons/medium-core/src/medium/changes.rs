@@ -32,12 +32,19 @@ impl Medium {
     ///
     /// [`Energy::sleep_w`]: crate::Energy::sleep_w
     pub fn doze(&mut self, radio: RadioId, dozes: bool) {
+        self.radios[radio].rest(false);
         let at = Moment {
             now: self.now,
             setup: &self.setup,
         };
         let wake = self.radios[radio].doze(dozes, at);
         self.agenda.wake(radio, wake);
+    }
+
+    /// The radio dozes, as by [`doze`](Self::doze), but one that owes an answer after sending it.
+    pub fn rest(&mut self, radio: RadioId) {
+        self.doze(radio, true);
+        self.radios[radio].rest(true);
     }
 
     /// From now on the radio is at `position`, and stays. Frames on the air keep the power with

@@ -160,6 +160,9 @@ impl Medium {
             self.observe(&tx);
         }
         self.go_on(&tx, over, at_sender);
+        if at_sender && self.radios[tx.from].is_to_rest() {
+            self.doze(tx.from, true);
+        }
         self.put_back(slot, tx);
     }
 

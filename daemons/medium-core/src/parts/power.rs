@@ -18,6 +18,8 @@ pub struct Power {
     up: bool,
     /// On, and neither sending nor receiving, to draw less.
     dozes: bool,
+    /// It is to doze when the exchange under way is over.
+    rests: bool,
     /// The battery is empty: never up again.
     exhausted: bool,
     times: StateTimes,
@@ -32,6 +34,7 @@ impl Power {
         Self {
             up: true,
             dozes: false,
+            rests: false,
             exhausted: false,
             times: StateTimes::default(),
             since: Instant::ZERO,
@@ -50,6 +53,7 @@ impl Power {
     pub fn switch(&mut self, up: bool) {
         self.up = up;
         self.dozes = false;
+        self.rests = false;
     }
 
     pub fn is_dozing(&self) -> bool {
@@ -58,6 +62,15 @@ impl Power {
 
     pub fn doze(&mut self, dozes: bool) {
         self.dozes = dozes;
+    }
+
+    pub fn rest(&mut self, rests: bool) {
+        self.rests = rests;
+    }
+
+    /// Whether it was to doze when what it has just sent has ended.
+    pub fn take_rest(&mut self) -> bool {
+        core::mem::take(&mut self.rests)
     }
 
     pub fn exhaust(&mut self) {

@@ -45,6 +45,17 @@ impl Radio {
         self.foresee_empty(at)
     }
 
+    /// It dozes as soon as it has answered what it owes an answer, or never, if `rests` is false.
+    pub fn rest(&mut self, rests: bool) {
+        let owes = self.transceiver.is_sending() || self.exchange.response().is_some();
+        self.power.rest(rests && owes);
+    }
+
+    /// It has sent something; returns whether it was to doze then.
+    pub fn is_to_rest(&mut self) -> bool {
+        self.power.take_rest()
+    }
+
     /// Whether it sends a batch, waits for an answer, or owes one.
     pub(super) fn is_amid_exchange(&self) -> bool {
         self.transceiver.is_sending()

@@ -23,6 +23,7 @@ use crate::error::Error;
 const BATCH_OCTETS: usize = 1 << 18;
 
 /// What a status and a delivery repeat of the kernel's frame.
+#[derive(Clone)]
 pub struct Ticket {
     /// What hwsim calls the sender.
     transmitter: [u8; 6],
