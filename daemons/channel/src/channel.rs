@@ -433,6 +433,9 @@ impl<T: Clone> Channel<T> {
         let instead = dozing.and_then(|dozing| dozing.instead_of(sent.radio, sent.bytes));
         let octets = instead.as_deref().unwrap_or(sent.bytes);
         let can_ask = dozing.is_some_and(|dozing| dozing.can_ask(octets));
+        if let Some(dozing) = &mut self.dozing {
+            dozing.announced(sent.radio, sent.bytes);
+        }
         let header = sent.header;
         let phase = self.phases.get(sent.radio.index()).copied();
         if let (Some(dozing), Some(header)) = (&mut self.dozing, header) {

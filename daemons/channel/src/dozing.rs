@@ -69,6 +69,8 @@ struct Client {
     id: u16,
     /// Its host has announced that it dozes.
     saves: bool,
+    /// Its host announces it, acknowledged or not.
+    announces: bool,
     waits: Waits,
     /// When its next service period begins by itself.
     period: Option<Instant>,
@@ -117,8 +119,14 @@ impl Dozing {
         matches!(self.settings.fetch, Fetch::UApsd | Fetch::Twt { .. })
     }
 
-    fn saves(&self, radio: RadioId) -> bool {
-        self.clients.get(&radio).is_some_and(|client| client.saves)
+    /// A null frame of a radio's host announces that it dozes, or is awake. Frames behind it already
+    /// say so.
+    pub fn announced(&mut self, radio: RadioId, bytes: &[u8]) {
+        let frame = Frame::new(bytes).filter(|frame| frame.is_to_access_point());
+        let client = self.clients.get_mut(&radio);
+        if let (Some(frame), Some(client)) = (frame.filter(Frame::is_null), client) {
+            client.announces = frame.saves_power();
+        }
     }
 
     /// Whether the radio keeps a frame of its host to itself: a PS-Poll where it asks by itself.
@@ -134,7 +142,9 @@ impl Dozing {
                 return Some(asking);
             }
         }
-        let goes_on = self.settings.fetch != Fetch::Awake && self.saves(radio);
+        let client = self.clients.get(&radio);
+        let announces = client.is_some_and(|client| client.announces);
+        let goes_on = announces && self.settings.fetch != Fetch::Awake;
         frame.saving_power().filter(|_| goes_on)
     }
 
@@ -295,6 +305,7 @@ impl Dozing {
                 point,
                 id,
                 saves: false,
+                announces: false,
                 waits: Waits::Nothing,
                 period: None,
             };
@@ -608,12 +619,17 @@ mod tests {
         send(&mut dozing, &beacon(0, false, 0), us(0));
         let up = qos(TO_POINT, POINT, STATION, 0);
         assert_eq!(dozing.instead_of(RADIO, &up), None);
-        dozing.told(RADIO, &null(true), us(5000));
+        // Also those that come before the announcement is acknowledged.
+        dozing.announced(RADIO, &null(true));
         let mut saving = up.clone();
         saving[1] |= SAVES;
         assert_eq!(dozing.instead_of(RADIO, &up), Some(saving));
         assert_eq!(dozing.instead_of(RADIO, &null(false)), None);
-        assert_eq!(dozes(Fetch::Awake).instead_of(RADIO, &up), None);
+        let mut awake = dozes(Fetch::Awake);
+        awake.announced(RADIO, &null(true));
+        assert_eq!(awake.instead_of(RADIO, &up), None);
+        dozing.announced(RADIO, &null(false));
+        assert_eq!(dozing.instead_of(RADIO, &up), None);
         let announces = frame(0xc8, TO_POINT | SAVES, own(POINT), STATION, &[7, 0]);
         assert!(dozing.can_ask(&announces) && !dozing.can_ask(&null(true)));
     }
@@ -660,6 +676,7 @@ mod tests {
                 dozing.sent(header, &bytes, us(turn * 1000));
             }
             dozing.keeps(&bytes);
+            dozing.announced(RADIO, &bytes);
             dozing.can_ask(&bytes);
             dozing.instead_of(RADIO, &bytes);
             dozing.heard(RADIO, &bytes, us(turn * 1000));

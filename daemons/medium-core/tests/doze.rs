@@ -108,3 +108,23 @@ fn it_does_not_doze_before_its_frames_are_sent() {
     assert_eq!(outputs(&mut medium).0, 2);
     assert_eq!(medium.counters(b).times.sleep, Duration::ZERO);
 }
+
+#[test]
+fn it_rests_when_it_has_answered() {
+    let (mut medium, [a, b]) = pair();
+    medium.enqueue(a, frame(1, To::Radio(b), 100, 2.0, false));
+    let acknowledges = loop {
+        let next = medium.next_deadline().unwrap();
+        medium.advance(next);
+        if medium.poll_output().is_some() {
+            break next;
+        }
+    };
+    // It owes the acknowledgement, and sends it.
+    medium.rest(b);
+    assert_eq!(medium.counters(b).times.sleep, Duration::ZERO);
+    medium.advance(ms(50));
+    let asleep = medium.counters(b).times.sleep;
+    let since = ms(50).since(acknowledges);
+    assert!(asleep < since && asleep + Duration::from_micros(500) > since);
+}
