@@ -79,8 +79,8 @@ def saved_us(timing: Timing) -> float:
 
 
 def protection_us() -> float:
-    """RTS and CTS, by which mac80211 wakes the antennas of a client that saves power (SMPS). It does
-    so for rates of several streams, which it believes to use."""
+    """RTS and CTS, by which mac80211 wakes the antennas of a client that saves power (SMPS). That
+    is for rates of several streams, which it believes to use."""
     return VOICE.control_us(RTS_BYTES) + VOICE.control_us(CTS_BYTES) + 2 * VOICE.sifs_us
 
 
@@ -201,6 +201,58 @@ def periods_j(results: Results) -> tuple[float, float]:
     return measured, by_hand + periods * (period_j - awake_s * SLEEP_W)
 
 
+PHONE_S = 20.0
+PACKETS, PACKET_BYTES = 200, 1448
+"""Of a transfer, which TCP's slow start doubles round trip by round trip."""
+PHONES: tuple[bool | str, ...] = (False, True, "ps-poll", "u-apsd", "twt")
+
+
+def phone(power_save: bool | str, flow: dict[str, Any] | None) -> dict[str, Any]:
+    """A client of 802.11ax, and a server behind 20 ms of wire there and back."""
+    own = {"source": "server", "destination": "phone"}
+    return {
+        "title": f"a phone, power save {power_save}",
+        "duration_s": PHONE_S,
+        "station": [station("ap", 0.0), station("phone", 10.0), {"name": "server", "radio": False}],
+        "cell": [{"access_point": "ap", "clients": ["phone"], "power_save": power_save}],
+        "link": [{"ends": ["ap", "server"], "rate_mbps": 100.0, "delay_ms": 10.0}],
+        "radio": {"profile": "80211ax", "energy": {"preset": "lucent-bronze"}},
+        "flow": [] if flow is None else [{**own, "start_s": 1.03, **flow}],
+    }
+
+
+def phone_j(results: Results) -> float:
+    (row,) = (row for row in results.rows("radios") if row["node"] == "phone")
+    return float(sum(row[f"energy_{state}_j"] for state in ("tx", "rx", "idle", "sleep")))
+
+
+def phone_ms(results: Results) -> float:
+    found = [row["rtt_ms"] for row in results.rows("exchanges") if row["rtt_ms"] is not None]
+    return float(sum(found) / len(found))
+
+
+def transfer_s(results: Results) -> float:
+    (row,) = results.rows("flows")
+    return float(row["stop_s"] - row["start_s"])
+
+
+def phones() -> Iterator[Figure]:
+    """What each way costs and saves beside a phone that is always awake, for information."""
+    transfer = {"protocol": "tcp", "packets": PACKETS, "packet_bytes": PACKET_BYTES}
+    ping = {"protocol": "ping", "interval_s": 1.0}
+    for what, flow, read in (
+        ("idle_J", None, phone_j),
+        ("ping_ms", ping, phone_ms),
+        ("ping_J", ping, phone_j),
+        ("transfer_s", transfer, transfer_s),
+        ("transfer_J", transfer, phone_j),
+    ):
+        documents = [phone(each, flow) for each in PHONES]
+        awake, *others = measure_seeds(documents, SEEDS, read)
+        for name, found in zip(("dynamic", *PHONES[2:]), others, strict=True):
+            yield figure(f"wifi/power-save/{name}/{what}", found, awake, None)
+
+
 def items() -> Iterator[Figure]:
     for listen_interval in (1, 3):
         ((*draws,),) = measure_seeds(
@@ -226,3 +278,4 @@ def items() -> Iterator[Figure]:
         [by_hand for _, by_hand in draws],
         0.005,
     )
+    yield from phones()
