@@ -173,7 +173,7 @@ def waits_ms(results: Results) -> tuple[float, float]:
 def exchange_us(way: Way, results: Results) -> float:
     """The mean time from the end of a ping's wait until its answer."""
     ends = [until_s for _, until_s in beacons(results)]
-    found = []
+    found: list[float] = []
     for row in results.rows("exchanges"):
         if row["rtt_ms"] is None:
             continue
