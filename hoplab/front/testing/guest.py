@@ -7,6 +7,7 @@ do, each with one test of the file. The test's seed acts from there on.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import random
@@ -76,6 +77,9 @@ class Reporter:
             return None
         if any("network" in getattr(item, "fixturenames", ()) for item in session.items):
             importlib.import_module("hoplab.front.testing.network")  # seconds, which copies share
+        # What has been loaded stays. A copy that looked through it would copy its pages.
+        gc.collect()
+        gc.freeze()
         standby.stand_by()
         wanted = _wanted(self.path.parent)
         if wanted.seed is not None:

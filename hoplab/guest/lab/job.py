@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import gc
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,8 @@ def main(arguments: list[str]) -> int:
     signals.raise_on_signals()
     real_time = REAL_TIME in arguments
     if not real_time:
+        # What has been loaded stays. A copy that looked through it would copy its pages.
+        gc.freeze()
         standby.stand_by()
     return perform(Path(arguments[0]), real_time)
 
