@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 
 from hoplab.front import api
+from hoplab.front.commands import run
+from hoplab.front.commands.futures import Futures
+from hoplab.front.commands.options import scenario_of
 from hoplab.front.commands.run import Options, run_files
 from hoplab.host.machine import confined, private, processes, saved, saving, select
 from hoplab.host.machine.copies import COPY, Source
@@ -26,6 +29,7 @@ from hoplab.host.machine.saving import Saving
 from hoplab.host.runs.kinds import Sealed
 from hoplab.host.runs.launch import RunRequest, perform
 from hoplab.model.errors import GuestFailed, ScenarioError
+from hoplab.model.keys import requests
 from tests.emulation.conftest import HOPLAB, Hoplab
 from tests.emulation.test_branches import AT_S, FUTURES, PAST
 from tests.emulation.test_originals import ended
@@ -311,3 +315,15 @@ def test_a_time_that_is_none_is_told(file: Path, options: tuple[float], told: st
         run_files([file, file], Options(), options)
     with pytest.raises(ScenarioError, match=r"^branch: needs a sealed machine"):
         run_files([file], Options(machine="host"), (3.0,))
+
+
+def test_a_future_of_the_live_page_is_one_of_the_same_network(file: Path) -> None:
+    """Of the run's own scenario, as the command that keeps its network and shows its page has
+    it."""
+    scenario = scenario_of(file, None, None)
+    futures = Futures(scenario, lambda resolved, number: pytest.fail())
+    future = futures._branched(requests.Branch(at_s=3.0, without="0"))
+    kept = run._point(file, scenario, Options(), 3.0)
+    assert Sealed(select.chosen()).point(future).name == kept.name
+    other = run._point(file, scenario, Options(), 2.0)
+    assert kept.name != other.name
