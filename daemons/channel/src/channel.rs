@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
-    Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, Instant, LinkId, Medium,
-    MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To, Waypoint,
-    Width,
+    Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, FurtherLink, Instant, LinkId,
+    Medium, MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To,
+    Waypoint, Width,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -198,6 +198,18 @@ impl<T: Clone> Channel<T> {
             }
             if let Some(width) = station.width_mhz {
                 medium.narrow(radio, width);
+            }
+            for (number, link) in (1..).zip(station.links) {
+                let link = FurtherLink {
+                    station: Station {
+                        name: format!("{}/{number}", station.name),
+                        waypoints: station.waypoints.clone(),
+                    },
+                    channel: Mhz(link.channel_mhz.into()),
+                    width: link.width_mhz,
+                    frequency_mhz: link.frequency_mhz,
+                };
+                medium.add_link(radio, link);
             }
             if let Some(own) = station.categories {
                 for (category, params) in Category::ALL.into_iter().zip(own) {

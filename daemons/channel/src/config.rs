@@ -67,6 +67,12 @@ impl Config {
         own.map(|own| own.unwrap_or(self.channel_mhz)).collect()
     }
 
+    /// Centre of the channel of each radio's further links.
+    pub fn links_mhz(&self) -> Vec<Vec<u16>> {
+        let links = |radio: &Radio| radio.links.iter().map(|link| link.channel_mhz).collect();
+        self.stations.iter().map(links).collect()
+    }
+
     /// Whether some radios have access categories of their own. Then clients have those that their
     /// hosts learn from their access points.
     pub fn have_own_categories(&self) -> bool {
@@ -96,8 +102,22 @@ pub struct Radio {
     /// How much of its channel it uses; none for all of it.
     #[serde(default)]
     pub width_mhz: Option<Width>,
+    /// Further links of a multi-link device.
+    #[serde(default)]
+    pub links: Vec<Link>,
     /// Its access categories, voice first; none for those of [`Params`].
     pub categories: Option<[CategoryParams; 4]>,
+}
+
+/// A further link of a multi-link device.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    pub channel_mhz: u16,
+    pub width_mhz: Width,
+    /// Of its signals, if they do not spread as those of the first link.
+    #[serde(default)]
+    pub frequency_mhz: Option<f64>,
 }
 
 /// Power of one radio's signals at another, at times in their order; linear between them.

@@ -58,21 +58,23 @@ pub struct Capture {
     file: BufWriter<File>,
     /// Of each radio.
     channels_mhz: Vec<u16>,
+    /// Those of each radio's further links.
+    links_mhz: Vec<Vec<u16>>,
     noise_dbm: Dbm,
     phy: Phy,
     /// Frames come in order of their ends and are written in order of their beginnings.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
     frames: BTreeMap<u64, Captured>,
     count: u64,
-    /// The A-MPDU that each radio sent last, by number, and how many there were.
-    ampdu_of: BTreeMap<RadioId, u32>,
+    /// The A-MPDU that each radio sent last on a link, by number, and how many there were.
+    ampdu_of: BTreeMap<(RadioId, u8), u32>,
     ampdus: u32,
 }
 
 impl Capture {
     pub fn create(
         path: &Path,
-        channels_mhz: Vec<u16>,
+        (channels_mhz, links_mhz): (Vec<u16>, Vec<Vec<u16>>),
         noise_dbm: Dbm,
         phy: Phy,
     ) -> io::Result<Self> {
@@ -96,6 +98,7 @@ impl Capture {
         Ok(Self {
             file,
             channels_mhz,
+            links_mhz,
             noise_dbm,
             phy,
             waiting: BinaryHeap::new(),
@@ -117,14 +120,18 @@ impl Capture {
         self.channels_mhz[radio.index()] = mhz;
     }
 
-    /// Centre of the channel that the radio is on.
-    pub fn channel_mhz(&self, radio: RadioId) -> u16 {
-        self.channels_mhz[radio.index()]
+    /// Centre of the channel that the radio is on with this link.
+    pub fn channel_mhz(&self, radio: RadioId, link: u8) -> u16 {
+        let further = self.links_mhz.get(radio.index());
+        match (usize::from(link).checked_sub(1), further) {
+            (Some(link), Some(further)) => further[link],
+            _ => self.channels_mhz[radio.index()],
+        }
     }
 
     /// The A-MPDU in which a radio sent a frame at this place, by number, and whether it is the last of
-    /// it. A radio's frames come in order.
-    pub fn ampdu(&mut self, from: RadioId, place: Place) -> (u32, bool) {
+    /// it. A link's frames come in order.
+    pub fn ampdu(&mut self, from: (RadioId, u8), place: Place) -> (u32, bool) {
         if place.number == 0 {
             self.ampdus += 1;
             self.ampdu_of.insert(from, self.ampdus);

@@ -78,7 +78,7 @@ impl Recorder {
         let capture = settings.air_capture.as_ref().map(|path| {
             Capture::create(
                 path,
-                config.channels_mhz(),
+                (config.channels_mhz(), config.links_mhz()),
                 config.noise_dbm,
                 config.params.phy.clone(),
             )
@@ -278,10 +278,12 @@ impl Recorder {
             };
             let captured = Captured {
                 at_ns: aired.at.since(self.epoch).as_nanos(),
-                channel_mhz: capture.channel_mhz(aired.from),
+                channel_mhz: capture.channel_mhz(aired.from, aired.link),
                 rate: aired.rate,
                 signal_dbm: aired.signal_dbm,
-                ampdu: aired.place.map(|place| capture.ampdu(aired.from, place)),
+                ampdu: aired
+                    .place
+                    .map(|place| capture.ampdu((aired.from, aired.link), place)),
                 answers: held.is_none(),
                 octets,
             };

@@ -136,6 +136,26 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Those of another radio too.
+    pub(crate) fn plus(mut self, other: &Self) -> Self {
+        self.tx_frames += other.tx_frames;
+        self.tx_bytes += other.tx_bytes;
+        self.rx_frames += other.rx_frames;
+        self.rx_bytes += other.rx_bytes;
+        self.retries += other.retries;
+        self.retry_limit += other.retry_limit;
+        self.queue_full += other.queue_full;
+        self.rx_overrun += other.rx_overrun;
+        for (own, others) in self.airtime.iter_mut().zip(other.airtime) {
+            *own += others;
+        }
+        self.times.tx += other.times.tx;
+        self.times.rx += other.times.rx;
+        self.times.idle += other.times.idle;
+        self.times.sleep += other.times.sleep;
+        self
+    }
+
     /// Time in which the channel was busy, own transmissions included.
     pub fn busy_time(&self) -> Duration {
         self.times.tx + self.times.rx

@@ -104,6 +104,8 @@ pub struct Aired {
     /// When it ended or broke off.
     pub until: Instant,
     pub from: RadioId,
+    /// Of a multi-link device; 0 for its first.
+    pub link: u8,
     pub to: To,
     pub kind: AirKind,
     /// The host's frame that it carried.

@@ -66,7 +66,7 @@ pub use frame::{
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};
-pub use medium::Medium;
+pub use medium::{FurtherLink, Medium};
 pub use nic::{Cost, Nic};
 pub use ofdma::{Acknowledgement, Ofdma, Scheduler};
 pub use params::{Block, ErrorTable, Leak, Leakage, Params, Reception, Rules};

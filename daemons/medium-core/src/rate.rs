@@ -478,7 +478,17 @@ impl Rate {
 
     /// The same on a channel no wider than this, with the next lower MCS where that has none.
     pub fn at_most(self, width: Width) -> Self {
-        let Some(scheme) = self.scheme().filter(|scheme| scheme.width > width) else {
+        let is_wider = self.scheme().is_some_and(|scheme| scheme.width > width);
+        match is_wider {
+            true => self.over(width),
+            false => self,
+        }
+    }
+
+    /// The same on a channel of this width, with the next lower MCS where that has none. A rate
+    /// before HT has no width.
+    pub fn over(self, width: Width) -> Self {
+        let Some(scheme) = self.scheme() else {
             return self;
         };
         let (streams, short_guard) = (scheme.streams, scheme.guard == Guard::Ns400);

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
     Acknowledgement, Aggregation, AirKind, Aired, Attempts, CategoryParams, Class, Cost, Dbm,
-    Duration, Edca, Energy, Fading, Fate, Frame, FrameId, Guard, Instant, LossModel, LossRule,
-    Medium, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception, Rules, Scheduler,
-    Standard, Station, Stream, To, Waypoint, Width,
+    Duration, Edca, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant, LossModel,
+    LossRule, Medium, Mhz, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception, Rules,
+    Scheduler, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -24,6 +24,8 @@ struct Drawn {
     losses: Vec<LossRule>,
     power: Vec<(Instant, usize, bool)>,
     load: Vec<(Instant, usize, Frame)>,
+    /// How many further links each radio has, if some have any.
+    further: Vec<usize>,
 }
 
 impl Drawn {
@@ -210,6 +212,7 @@ fn draw(run: u64) -> Drawn {
         losses,
         power,
         load,
+        further: Vec::new(),
     }
 }
 
@@ -220,6 +223,21 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
         drawn.stations.clone(),
         drawn.losses.clone(),
     );
+    for (radio, further) in drawn.further.iter().enumerate() {
+        medium.place_on(RadioId::new(radio), Mhz(5180));
+        for number in 1..=*further {
+            let link = FurtherLink {
+                station: Station {
+                    name: format!("n{radio}/{number}"),
+                    ..drawn.stations[radio].clone()
+                },
+                channel: Mhz(5180 + 160 * number as u32),
+                width: [Width::Mhz40, Width::Mhz20][number % 2],
+                frequency_mhz: Some(5180.0 + 160.0 * number as f64),
+            };
+            medium.add_link(RadioId::new(radio), link);
+        }
+    }
     for &(at, radio, up) in &drawn.power {
         medium.schedule_power(at, RadioId::new(radio), up);
     }
@@ -264,9 +282,10 @@ fn has_unit(aired: &Aired) -> bool {
 }
 
 /// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
-/// names of fates; returns how many rows of the trace are of a resource unit, and of a trigger.
-fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> (usize, usize) {
-    let (mut shared, mut triggers) = (0, 0);
+/// names of fates; returns how many rows of the trace are of a resource unit, of a trigger, and of a
+/// further link.
+fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 3] {
+    let (mut shared, mut triggers, mut further) = (0, 0, 0);
     let (found, medium) = play(drawn, true);
     let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
     let mut kept = BTreeSet::new();
@@ -289,6 +308,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> (u
             Output::Aired(aired) => {
                 seen.insert(aired.fate.name());
                 shared += usize::from(has_unit(aired));
+                further += usize::from(aired.link > 0);
                 if let (To::Radio(to), Some(id)) = (aired.to, aired.frame) {
                     let known = open.contains(&id) || kept.contains(&id);
                     assert!(known, "run {run}: {id} on the air after its end");
@@ -331,7 +351,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> (u
             assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
         }
     }
-    (shared, triggers)
+    [shared, triggers, further]
 }
 
 #[test]
@@ -398,10 +418,39 @@ fn frames_that_share_a_ppdu_have_one_fate_and_one_status() {
     let (mut shared, mut triggers) = (0, 0);
     for run in (0..runs()).map(|run| 3 * run + 2) {
         let found = check_fates(run, &served_together(run), &mut seen);
-        shared += found.0;
-        triggers += found.1;
+        shared += found[0];
+        triggers += found[1];
     }
     assert!(shared > 1000 && triggers > 100, "{shared} {triggers}");
+}
+
+/// What is drawn with categories, at EHT's rates, with devices that have one to three links.
+fn with_links(run: u64) -> Drawn {
+    let mut drawn = served_together(run);
+    drawn.params.phy.standard = Standard::Eht {
+        signal_extension: true,
+    };
+    drawn.params.ofdma = None;
+    drawn.params.energy.battery_j = None;
+    for (_, _, frame) in &mut drawn.load {
+        for attempts in &mut frame.rates {
+            let mcs = (frame.id % 12) as u8;
+            attempts.rate = Rate::eht(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an EHT rate");
+            attempts.rts = frame.id % 5 == 0;
+        }
+    }
+    let further = (0..drawn.stations.len()).map(|radio| (radio + run as usize / 3) % 3);
+    drawn.further = further.collect();
+    drawn
+}
+
+#[test]
+fn frames_of_several_links_have_one_fate_and_one_status() {
+    let (mut seen, mut further) = (BTreeSet::new(), 0);
+    for run in (0..runs()).map(|run| 3 * run + 2) {
+        further += check_fates(run, &with_links(run), &mut seen)[2];
+    }
+    assert!(further > 1000, "{further}");
 }
 
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.

@@ -10,6 +10,17 @@ use crate::radio::Moment;
 use crate::space::{Antenna, Position, Station};
 use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Width};
 
+/// A further radio of a multi-link device.
+#[derive(Clone, Debug)]
+pub struct FurtherLink {
+    /// Where it goes, as its device's first radio does, and the name of its random streams.
+    pub station: Station,
+    pub channel: Mhz,
+    pub width: Width,
+    /// Of what it sends; none for that of its device's first radio.
+    pub frequency_mhz: Option<f64>,
+}
+
 impl Medium {
     /// From now on there is a radio more, with the next number. It has the card and the antenna of
     /// [`Params`](crate::Params), hears what begins from now on, and counts from now on.
@@ -20,6 +31,28 @@ impl Medium {
         self.radios[radio].forget_counts(self.now);
         self.foresee_empty(radio);
         radio
+    }
+
+    /// From now on this radio has a further link, before anything happens. Its host knows nothing of
+    /// it.
+    ///
+    /// Frames of block ack agreements go by whichever link wins its channel first, to devices that
+    /// have that link too. All others go by the first link (802.11be-2024 35.3).
+    pub fn add_link(&mut self, radio: RadioId, link: FurtherLink) {
+        let further = self.add(link.station);
+        let limits = self.radios[radio].limits;
+        self.radios[further].limits = limits;
+        self.place_on(further, link.channel);
+        self.narrow(further, link.width);
+        let devices = &mut self.setup.devices;
+        devices.affiliate(radio, further, link.width, link.frequency_mhz);
+        self.radios.affiliate(&self.setup.devices);
+        self.fit(radio, self.antenna(radio));
+    }
+
+    /// All radios that a host's one stands for.
+    fn of_device(&self, radio: RadioId) -> Vec<RadioId> {
+        self.setup.devices.radios(radio).collect()
     }
 
     /// Switch a radio off or on at `at`.
@@ -50,12 +83,22 @@ impl Medium {
     /// From now on the radio is at `position`, and stays. Frames on the air keep the power with
     /// which they began.
     pub fn put(&mut self, radio: RadioId, position: Position) {
-        self.space.put(radio, position, self.now);
+        for radio in self.of_device(radio) {
+            self.space.put(radio, position, self.now);
+        }
     }
 
     /// From now on the radio has this antenna and power.
     pub fn fit(&mut self, radio: RadioId, antenna: Antenna) {
-        self.space.fit(radio, antenna);
+        for radio in self.of_device(radio) {
+            let own = self.setup.devices.affiliation(radio);
+            let frequency_mhz = own.frequency_mhz.unwrap_or(antenna.frequency_mhz);
+            let antenna = Antenna {
+                frequency_mhz,
+                ..antenna
+            };
+            self.space.fit(radio, antenna);
+        }
     }
 
     /// From now on the radio is on this channel, and hears no other.
@@ -86,12 +129,16 @@ impl Medium {
     /// From now on an access category of the radio contends like this, and not by
     /// [`Params`](crate::Params). Without categories it means nothing.
     pub fn contend_by(&mut self, radio: RadioId, category: Category, params: CategoryParams) {
-        self.radios[radio].contend_by(category, params, &self.setup);
+        for radio in self.of_device(radio) {
+            self.radios[radio].contend_by(category, params, &self.setup);
+        }
     }
 
     /// From now on the radio hears only those of the same medium, and they it.
     pub fn assign(&mut self, radio: RadioId, medium: MediumId) {
-        self.space.assign(radio, medium);
+        for radio in self.of_device(radio) {
+            self.space.assign(radio, medium);
+        }
     }
 
     pub fn antenna(&self, radio: RadioId) -> Antenna {

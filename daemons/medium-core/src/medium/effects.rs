@@ -2,27 +2,30 @@
 //! Carrying out what a radio's transition asks for.
 
 use super::Medium;
-use crate::parts::{Arrived, Effect, Received};
+use crate::parts::{Arrived, Effect, Effects, Received};
+use crate::radio::Moment;
 use crate::RadioId;
 
 impl Medium {
     /// Carry out what a transition of `radio` asked for, in its order.
     pub(super) fn carry_out(&mut self, radio: RadioId) {
+        self.offer(radio);
         if self.effects.is_empty() {
             return;
         }
+        let device = self.setup.devices.device(radio);
         let mut effects = core::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
                 Effect::Wake(wake) => self.agenda.wake(radio, Some(wake)),
-                Effect::Conclude(finished) => self.ledger.conclude(radio, finished, self.now),
+                Effect::Conclude(finished) => self.ledger.conclude(device, finished, self.now),
                 Effect::HandUp { to, arrived } => {
                     self.hand_up(to, arrived);
                     if arrived.held {
                         self.ledger.release(arrived.frame);
                     }
                 }
-                Effect::Deliver(arrived) => self.ledger.deliver(radio, arrived),
+                Effect::Deliver(arrived) => self.deliver(radio, arrived),
                 Effect::Hold(frame) => self.ledger.hold(frame),
                 Effect::Release(frame) => self.ledger.release(frame),
                 Effect::Overhear(arrived) => {
@@ -34,6 +37,35 @@ impl Medium {
         self.effects = effects;
     }
 
+    /// The host of `radio` has this frame.
+    fn deliver(&mut self, radio: RadioId, arrived: Arrived) {
+        let devices = &self.setup.devices;
+        let from = devices.device(arrived.from);
+        let arrived = Arrived { from, ..arrived };
+        self.ledger.deliver(devices.device(radio), arrived);
+    }
+
+    /// Other links of the device may send what waits since a transition of `radio`.
+    fn offer(&mut self, radio: RadioId) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let devices = &at.setup.devices;
+        if !devices.has_several(radio) {
+            return;
+        }
+        let mut effects = Effects::new();
+        for other in devices.radios(radio).filter(|other| *other != radio) {
+            self.radios[other].offer(at, &mut effects);
+            for effect in effects.drain(..) {
+                if let Effect::Wake(wake) = effect {
+                    self.agenda.wake(other, Some(wake));
+                }
+            }
+        }
+    }
+
     /// `arrived` has come to `radio`, for its host.
     fn hand_up(&mut self, radio: RadioId, arrived: Arrived) {
         let station = &mut self.radios[radio];
@@ -41,7 +73,7 @@ impl Medium {
             return;
         }
         match station.host.receive(arrived, self.now, &station.limits) {
-            Received::Taken => self.ledger.deliver(radio, arrived),
+            Received::Taken => self.deliver(radio, arrived),
             Received::Waits(wake) => {
                 self.ledger.hold(arrived.frame);
                 self.agenda.wake(radio, wake);

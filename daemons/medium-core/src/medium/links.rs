@@ -58,12 +58,14 @@ impl Links {
         if !ppdu.step.is_data() {
             return;
         }
+        let devices = &setup.devices;
+        let from = devices.device(tx.from);
         for ended in end.heard.iter().filter(|ended| ppdu.is_for(ended.radio)) {
             // A group frame is for all radios. Those out of its range have not lost it.
             if ppdu.to == To::Everyone && !setup.hearing.decodes(ended.dbm) {
                 continue;
             }
-            let link = self.link(tx.from, ended.radio);
+            let link = self.link(from, devices.device(ended.radio));
             if ppdu.subframes.is_empty() {
                 link.counters.count(ended.fate, ppdu.bytes, ended.dbm);
             }
@@ -72,14 +74,14 @@ impl Links {
                 link.counters.count(fate, subframe.bytes, ended.dbm);
             }
             if setup.params.histograms {
-                self.measure(tx.from, ended, setup.params.level_error_db);
+                self.measure(from, ended, setup);
             }
         }
         if let Some((to, fate)) = end.missed.filter(|_| !end.to_itself()) {
             // The receiver sensed nothing, so there is no power with fading. The mean at the
             // beginning takes its place.
             let dbm = space.mean_dbm(tx.from, to, tx.start);
-            let link = self.link(tx.from, to);
+            let link = self.link(from, devices.device(to));
             if ppdu.subframes.is_empty() {
                 link.counters.count(fate, ppdu.bytes, dbm);
             }
@@ -89,7 +91,8 @@ impl Links {
         }
     }
 
-    fn measure(&mut self, from: RadioId, ended: &Ended, error_db: f64) {
+    fn measure(&mut self, from: RadioId, ended: &Ended, setup: &Setup) {
+        let error_db = setup.params.level_error_db;
         let random = &mut self.misreadings[ended.radio.index()];
         let mut read = |dbm: Dbm| match error_db {
             0.0 => dbm,
@@ -97,7 +100,7 @@ impl Links {
         };
         let signal_dbm = read(ended.dbm);
         let noise_dbm = (ended.noise_mw > 0.0).then(|| read(Dbm::from_mw(ended.noise_mw)));
-        let link = self.link(from, ended.radio);
+        let link = self.link(from, setup.devices.device(ended.radio));
         let signals = link.signals.get_or_insert_with(Signals::default);
         signals.signal.add(signal_dbm);
         if let Some(dbm) = noise_dbm {

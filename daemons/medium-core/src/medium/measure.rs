@@ -13,8 +13,16 @@ impl Medium {
         self.agenda.push(at, Event::Measure);
     }
 
-    /// Counts and times until now.
+    /// Counts and times until now, of all links of a device.
     pub fn counters(&self, radio: RadioId) -> Counters {
+        let mut radios = self.setup.devices.radios(radio);
+        let first = radios.next().map(|radio| self.counters_of(radio));
+        radios.fold(first.unwrap_or_default(), |sum, radio| {
+            sum.plus(&self.counters_of(radio))
+        })
+    }
+
+    fn counters_of(&self, radio: RadioId) -> Counters {
         let station = &self.radios[radio];
         let mut counters = station.counters;
         counters.times = station.power.times(self.now, station.activity());
@@ -26,8 +34,7 @@ impl Medium {
 
     /// Energy spent since measuring began.
     pub fn joules(&self, radio: RadioId) -> Joules {
-        let station = &self.radios[radio];
-        let times = station.power.times(self.now, station.activity());
+        let times = self.counters(radio).times;
         self.setup.params.energy.spent(&times)
     }
 
@@ -42,7 +49,7 @@ impl Medium {
 
     /// Frames that wait for their turn on the air, the one in service included.
     pub fn queue_len(&self, radio: RadioId) -> usize {
-        self.radios[radio].queue_len()
+        self.radios.holder(radio).queue_len()
     }
 
     /// Frames by what became of them, since the start.

@@ -28,6 +28,8 @@ mod power;
 mod radios;
 mod transmissions;
 
+pub use changes::FurtherLink;
+
 use alloc::vec::Vec;
 
 use hoplab_base::Instant;

@@ -4,7 +4,7 @@
 use hoplab_base::Instant;
 
 use crate::air::{Ended, Transmission};
-use crate::parts::Ppdu;
+use crate::parts::{Ppdu, Setup};
 use crate::{Agreed, Aired, Dbm, Fate, Output, Place, RadioId, To};
 
 /// A transmission that is over at all who heard it.
@@ -20,13 +20,18 @@ pub struct End<'a> {
 
 impl End<'_> {
     /// As a trace has it: once, or for each frame of an A-MPDU.
-    pub fn aired(&self, mut each: impl FnMut(Output)) {
+    pub fn aired(&self, setup: &Setup, mut each: impl FnMut(Output)) {
         let (tx, ppdu) = (self.transmission, self.part);
+        let own = setup.devices.affiliation(tx.from);
         let all = Aired {
             at: tx.start,
             until: self.at,
-            from: tx.from,
-            to: ppdu.to,
+            from: own.device,
+            link: own.link,
+            to: match ppdu.to {
+                To::Radio(to) => To::Radio(setup.devices.device(to)),
+                other => other,
+            },
             kind: ppdu.kind(),
             frame: ppdu.payload.map(|payload| payload.id),
             bytes: ppdu.bytes,

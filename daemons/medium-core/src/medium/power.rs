@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Switching radios off and on, and empty batteries.
 
+use alloc::vec::Vec;
+
 use super::Medium;
 use crate::radio::Moment;
 use crate::{Output, RadioId};
@@ -31,18 +33,22 @@ impl Medium {
         if !self.radios[radio].can_switch(up) {
             return;
         }
-        let at = Moment {
-            now: self.now,
-            setup: &self.setup,
-        };
-        let cut = self.radios[radio].switch(up, at);
-        if let Some(slot) = cut {
-            self.break_off(radio, slot);
+        let all: Vec<_> = self.setup.devices.radios(radio).collect();
+        for radio in &all {
+            let at = Moment {
+                now: self.now,
+                setup: &self.setup,
+            };
+            if let Some(slot) = self.radios[*radio].switch(up, at) {
+                self.break_off(*radio, slot);
+            }
         }
-        if !up {
-            self.lose_frames(radio);
+        for radio in all {
+            if !up {
+                self.lose_frames(radio);
+            }
+            self.foresee_empty(radio);
         }
-        self.foresee_empty(radio);
     }
 
     /// The radio's transmission breaks off, and no receiver can use it.

@@ -13,7 +13,18 @@ use crate::step::Step;
 use crate::{Fate, FrameId, RadioId, To};
 
 impl Medium {
+    /// A host names a device by its first radio. A further link's frames go to the other device's
+    /// radio on that link (802.11be-2024 35.3.2).
+    fn address(&self, radio: RadioId, mut ppdu: Ppdu) -> Ppdu {
+        let link = self.setup.devices.affiliation(radio).link;
+        if let (To::Radio(to), 1..) = (ppdu.to, link) {
+            ppdu.to = To::Radio(self.setup.devices.on(to, link).unwrap_or(to));
+        }
+        ppdu
+    }
+
     pub(super) fn transmit(&mut self, radio: RadioId, ppdu: Ppdu) {
+        let ppdu = self.address(radio, ppdu);
         let at = Moment {
             now: self.now,
             setup: &self.setup,
@@ -262,7 +273,7 @@ impl Medium {
             };
             self.links.observe(&end, &self.setup, &mut self.space);
             if trace {
-                end.aired(|aired| self.ledger.push(aired));
+                end.aired(&self.setup, |aired| self.ledger.push(aired));
             }
         }
     }

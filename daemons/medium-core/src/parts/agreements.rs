@@ -42,13 +42,13 @@ impl Agreements {
     /// A frame of an agreement has come. `lost` is whether an error above the MAC takes it.
     pub fn receive(
         &mut self,
+        sender: RadioId,
         (tid, sequence): (u8, u64),
-        arrived: Arrived,
-        lost: bool,
+        (arrived, lost): (Arrived, bool),
         now: Instant,
         setup: &Setup,
     ) -> Arrival {
-        let reorder = self.reorder(arrived.from, tid, setup);
+        let reorder = self.reorder(sender, tid, setup);
         reorder.receive(sequence, arrived, lost, now)
     }
 

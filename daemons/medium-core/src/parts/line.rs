@@ -5,9 +5,9 @@
 //!
 //! Receivers take turns. Frames on the air stay in their line until they are done.
 //!
-//! Two invariants hold in every flow. Frames that a batch has numbered come before all others. A
-//! batch on the air is a prefix of its flow, so `conclude`, `settle` and `fail` count from the
-//! front.
+//! Frames that a batch has numbered come before all others in their flow. Each link of a multi-link
+//! device may have a batch of a flow in service, and those of one link are in order. With one link
+//! a batch in service is a prefix of its flow.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -60,6 +60,8 @@ struct Mpdu {
     sequence: Option<u64>,
     tries: [u32; MAX_RATES],
     airtime: Duration,
+    /// The link whose batch it is in, while that is in service.
+    on: Option<u8>,
     /// Failed tries without and with an RTS's protection.
     short_retries: u32,
     long_retries: u32,
@@ -82,9 +84,17 @@ pub struct AggregateLimits {
     pub spacing_bytes: usize,
 }
 
+/// A link of a device, and how wide its channel is if it is a further one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    pub number: u8,
+    pub width: Option<Width>,
+}
+
 /// What a batch may take of the channel and of the time.
 #[derive(Clone, Copy)]
 struct Room<'a> {
+    link: Link,
     /// Until the end of its answer.
     time: Option<Duration>,
     widest: Option<Width>,
@@ -111,7 +121,13 @@ enum On {
 impl Room<'_> {
     /// A frame's rate, and whether an RTS goes first.
     fn attempts(&self, mpdu: &Mpdu) -> Attempts {
-        let attempts = mpdu.attempts(self.widest);
+        let mut attempts = mpdu.attempts(None);
+        if let Some(width) = self.link.width {
+            attempts.rate = attempts.rate.over(width);
+        }
+        if let Some(widest) = self.widest {
+            attempts.rate = attempts.rate.at_most(widest);
+        }
         let narrow = |share: &Share| match share.rate {
             On::Unit(unit) => attempts.rate.within(unit),
             On::Asked(rate) => Some(rate),
@@ -258,7 +274,7 @@ impl Mpdu {
 
 impl Flow {
     /// The BlockAckReq of this flow.
-    fn ask(&self, at: usize, to: RadioId, tid: u8, setup: &Setup) -> Option<Batch> {
+    fn ask(&self, at: usize, to: RadioId, tid: u8, link: u8, setup: &Setup) -> Option<Batch> {
         // The flow may be empty: after its last frame was abandoned, a request still moves the
         // receiver's window.
         let rate = match self.mpdus.front() {
@@ -268,6 +284,7 @@ impl Flow {
         let rate = setup.timing.control_rate(rate);
         Some(Batch {
             flow: at,
+            link,
             frames: 0,
             to: To::Radio(to),
             tid: Some(tid),
@@ -292,7 +309,7 @@ impl Flow {
         room: Room<'_>,
         setup: &Setup,
     ) -> Option<Batch> {
-        let head = self.mpdus.front()?;
+        let head = self.idle().next()?;
         let to = head.frame.to;
         let mut attempts = room.attempts(head);
         let acknowledged = setup.acknowledges(to);
@@ -302,6 +319,7 @@ impl Flow {
         };
         let mut batch = Batch {
             flow: at,
+            link: room.link.number,
             frames: 1,
             to,
             tid: None,
@@ -328,8 +346,9 @@ impl Flow {
         }
         // Numbers are given when the size of the batch is final. A repeat keeps its own, by which
         // the receiver knows it as one (10.3.2.14).
-        let tried = self.tried();
-        for mpdu in self.mpdus.iter_mut().take(batch.frames).skip(tried) {
+        let idle = self.mpdus.iter_mut().filter(|mpdu| mpdu.on.is_none());
+        let batched = idle.take(batch.frames);
+        for mpdu in batched.filter(|mpdu| mpdu.numbers.frame == 0) {
             numbers.count(mpdu.frame.class);
             mpdu.numbers = *numbers;
             if batch.tid.is_some() && self.host.is_none() {
@@ -353,7 +372,7 @@ impl Flow {
         let mut octets = 0;
         // The sequence number that the next frame without one would get.
         let mut fresh = self.next;
-        for (at, mpdu) in self.mpdus.iter().enumerate() {
+        for (at, mpdu) in self.idle().enumerate() {
             let sequence = mpdu.sequence.unwrap_or(fresh);
             fresh = fresh.max(sequence + 1);
             // The PSDU ends with this frame, so its padding is left out. `octets` includes it for
@@ -378,7 +397,7 @@ impl Flow {
             // The TXOP must hold the answer too, and an RTS and CTS in front.
             let is_late = !room.holds(&longer, setup);
             // Stop at the first frame that does not fit. A shorter one behind it must not overtake
-            // it, as a batch is a prefix of its flow.
+            // it.
             if sequence >= last || bytes > limits.octets || longer.lasts > LONGEST_PPDU || is_late {
                 return;
             }
@@ -410,6 +429,38 @@ impl Flow {
 
     fn has_work(&self) -> bool {
         !self.mpdus.is_empty() || matches!(self.request, Request::Due(_))
+    }
+
+    /// Frames that are in no batch in service.
+    fn idle(&self) -> impl Iterator<Item = &Mpdu> {
+        self.mpdus.iter().filter(|mpdu| mpdu.on.is_none())
+    }
+
+    /// Those of a batch in service.
+    fn batched(&self, batch: &Batch) -> impl Iterator<Item = &Mpdu> {
+        let on = Some(batch.link);
+        let of_link = self.mpdus.iter().filter(move |mpdu| mpdu.on == on);
+        of_link.take(batch.frames)
+    }
+
+    fn batched_mut(&mut self, batch: &Batch) -> impl Iterator<Item = &mut Mpdu> {
+        let on = Some(batch.link);
+        let of_link = self.mpdus.iter_mut().filter(move |mpdu| mpdu.on == on);
+        of_link.take(batch.frames)
+    }
+
+    /// Whether it has something that may go on a link beside what others have in service. Frames
+    /// that go alone take the first link. All links share the window (802.11be-2024 35.3.8).
+    fn is_ready(&self, link: u8, setup: &Setup) -> bool {
+        let reaches = match self.to() {
+            Some(to) => setup.devices.on(to, link).is_some(),
+            None => link == 0,
+        };
+        let mut fresh = self.idle();
+        let next = fresh.next().map(|head| head.sequence.unwrap_or(self.next));
+        let last = self.start() + setup.window() as u64;
+        let is_within = next.is_some_and(|next| self.to().is_none() || next < last);
+        reaches && (is_within || matches!(self.request, Request::Due(_)))
     }
 
     /// The place in the agreement of a frame that its host has numbered: the next one with those
@@ -481,7 +532,9 @@ impl Flow {
 #[derive(Clone, Debug)]
 pub struct Batch {
     flow: usize,
-    /// How many of the flow's first frames it carries. 0 marks a request.
+    /// Of its device.
+    link: u8,
+    /// How many of the flow's first idle frames it takes. 0 marks a request.
     frames: usize,
     pub to: To,
     pub tid: Option<u8>,
@@ -539,8 +592,21 @@ impl Line {
         self.waiting
     }
 
-    pub fn has_work(&self) -> bool {
-        !self.turns.is_empty()
+    /// Whether there is something that may go on this link of its device.
+    pub fn has_work(&self, link: u8, setup: &Setup) -> bool {
+        match setup.devices.are_single() {
+            true => !self.turns.is_empty(),
+            false => self.turn(link, setup).is_some(),
+        }
+    }
+
+    /// The flow whose turn it is on a link.
+    fn turn(&self, link: u8, setup: &Setup) -> Option<usize> {
+        let mut turns = self.turns.iter().copied();
+        match setup.devices.are_single() {
+            true => turns.next(),
+            false => turns.find(|flow| self.flows[*flow].is_ready(link, setup)),
+        }
     }
 
     /// A card without queues takes this frame into service, so it counts from now on.
@@ -567,6 +633,7 @@ impl Line {
             numbers: Numbers::default(),
             tries: [0; MAX_RATES],
             airtime: Duration::ZERO,
+            on: None,
             short_retries: 0,
             long_retries: 0,
         };
@@ -669,18 +736,22 @@ impl Line {
         time: Option<Duration>,
         is_first: bool,
         widest: Option<Width>,
+        link: Link,
         setup: &Setup,
     ) -> Option<Batch> {
-        let at = *self.turns.front()?;
+        let at = self.turn(link.number, setup)?;
         let flow = &mut self.flows[at];
         let room = Room {
+            link,
             time,
             widest,
             share: None,
         };
         // A request goes before data: only its answer shows which frames must be repeated.
         let batch = match (flow.key, flow.request) {
-            (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, setup)?,
+            (Key::Agreement(to, tid), Request::Due(_)) => {
+                flow.ask(at, to, tid, link.number, setup)?
+            }
             _ => flow.collect(at, numbers, room, setup)?,
         };
         (room.holds(&batch, setup) || is_first && !batch.is_aggregate()).then_some(batch)
@@ -708,6 +779,7 @@ impl Line {
                 .answered_together(ofdma.acknowledgement, &rates),
         };
         let room = Room {
+            link: Link::default(),
             time,
             widest,
             share: Some(&share),
@@ -751,13 +823,14 @@ impl Line {
             answered: asked.answered,
         };
         let room = Room {
+            link: Link::default(),
             time: Some(shape.lasts + asked.answered),
             widest: None,
             share: Some(&share),
         };
         let batch = match (flow.key, flow.request) {
             (Key::Agreement(_, tid), Request::Due(_)) => {
-                let request = flow.ask(at, to, tid, setup)?;
+                let request = flow.ask(at, to, tid, room.link.number, setup)?;
                 let lasts = room.lasts(request.bytes + DELIMITER_BYTES, rate, setup);
                 let attempts = Attempts {
                     rate,
@@ -819,7 +892,7 @@ impl Line {
 
     /// Tries of the first frame of a batch.
     pub fn attempt(&self, batch: &Batch) -> u32 {
-        let first = self.flows[batch.flow].mpdus.front();
+        let first = self.flows[batch.flow].batched(batch).next();
         first.map_or(1, Mpdu::attempt)
     }
 
@@ -850,14 +923,15 @@ impl Line {
                 attempt: mpdu.attempt(),
             }
         };
-        let frames = flow.mpdus.iter().take(batch.frames);
-        frames.map(subframe).collect()
+        flow.batched(batch).map(subframe).collect()
     }
 
-    /// Count a try of each frame of a batch, at its present rate entry.
+    /// A batch comes into service: count a try of each of its frames, at its present rate entry.
     pub fn try_once(&mut self, batch: &Batch) {
         let flow = &mut self.flows[batch.flow];
-        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
+        let idle = flow.mpdus.iter_mut().filter(|mpdu| mpdu.on.is_none());
+        for mpdu in idle.take(batch.frames) {
+            mpdu.on = Some(batch.link);
             let entry = mpdu.entry();
             mpdu.tries[entry] += 1;
         }
@@ -870,9 +944,14 @@ impl Line {
     /// The RTS of a batch got through: failed ones count from 0 again (10.3.4.4).
     pub fn cleared(&mut self, batch: &Batch) {
         let flow = &mut self.flows[batch.flow];
-        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
-            mpdu.short_retries = 0;
-        }
+        flow.batched_mut(batch)
+            .for_each(|mpdu| mpdu.short_retries = 0);
+    }
+
+    /// A batch is in service no longer, and nothing follows from it.
+    pub fn withdraw(&mut self, batch: &Batch) {
+        let flow = &mut self.flows[batch.flow];
+        flow.batched_mut(batch).for_each(|mpdu| mpdu.on = None);
     }
 
     /// Measuring begins: data frames are counted anew, and those tried before have no number.
@@ -886,7 +965,7 @@ impl Line {
         let flow = &mut self.flows[batch.flow];
         flow.served.airtime += lasts;
         let frames = batch.frames.max(1) as u64;
-        for mpdu in flow.mpdus.iter_mut().take(batch.frames) {
+        for mpdu in flow.batched_mut(batch) {
             mpdu.airtime += lasts / frames;
         }
     }
@@ -897,26 +976,28 @@ impl Line {
     pub fn collide(
         &mut self,
         limits: RetryLimits,
+        link: u8,
         setup: &Setup,
         done: impl FnMut(Finished),
     ) -> bool {
-        let Some(at) = self.turns.front() else {
+        let Some(at) = self.turn(link, setup) else {
             return false;
         };
-        let flow = &mut self.flows[*at];
+        let flow = &mut self.flows[at];
         // While a request is due, only its answer shows whether the frames have arrived.
-        let head = flow
-            .mpdus
-            .front_mut()
-            .filter(|_| matches!(flow.request, Request::No));
-        let Some(head) = head.filter(|head| setup.acknowledges(head.frame.to)) else {
+        let is_idle = |mpdu: &Mpdu| mpdu.on.is_none() && flow.request == Request::No;
+        let Some(place) = flow.mpdus.iter().position(is_idle) else {
             return false;
         };
+        let head = &mut flow.mpdus[place];
+        if !setup.acknowledges(head.frame.to) {
+            return false;
+        }
         head.fails(false);
         if !head.is_given_up(Some(limits)) {
             return false;
         }
-        let given_up = flow.mpdus.pop_front();
+        let given_up = flow.mpdus.remove(place);
         let abandoned = given_up.as_ref().and_then(|mpdu| mpdu.sequence);
         self.waiting -= 1;
         if let Some(sequence) = abandoned {
@@ -931,7 +1012,10 @@ impl Line {
     /// The one frame of a batch is done.
     pub fn conclude(&mut self, batch: &Batch, outcome: Outcome, done: impl FnMut(Finished)) {
         let flow = &mut self.flows[batch.flow];
-        let only = flow.mpdus.pop_front().map(|mpdu| (mpdu, outcome));
+        let on = Some(batch.link);
+        let place = flow.mpdus.iter().position(|mpdu| mpdu.on == on);
+        let only = place.and_then(|place| flow.mpdus.remove(place));
+        let only = only.map(|mpdu| (mpdu, outcome));
         self.waiting -= usize::from(only.is_some());
         flow.finish(only.into_iter().collect(), done);
         self.rotate(batch.flow);
@@ -953,12 +1037,18 @@ impl Line {
         let mut left = VecDeque::with_capacity(tried);
         let mut finished = Vec::with_capacity(tried);
         let (mut abandoned, mut again) = (None, 0);
-        for (at, mut mpdu) in flow.mpdus.drain(..tried).enumerate() {
+        for mut mpdu in flow.mpdus.drain(..tried) {
+            let in_batch = mpdu.on.take_if(|on| *on == batch.link).is_some();
+            // What another link has in service its own answer concludes.
+            if mpdu.on.is_some() {
+                left.push_back(mpdu);
+                continue;
+            }
             let covered = mpdu
                 .sequence
                 .is_some_and(|sequence| block_ack.covers(sequence));
             // Frames behind the batch were not on the air this time, so they have not failed.
-            if !covered && at < batch.frames {
+            if !covered && in_batch {
                 mpdu.fails(batch.attempts.rts);
             }
             if covered {
@@ -968,7 +1058,7 @@ impl Line {
                 abandoned = mpdu.sequence;
                 finished.push((mpdu, Outcome::RetryLimit));
             } else {
-                again += usize::from(at < batch.frames);
+                again += usize::from(in_batch);
                 left.push_back(mpdu);
             }
         }
@@ -994,9 +1084,12 @@ impl Line {
         done: impl FnMut(Finished),
     ) {
         let flow = &mut self.flows[batch.flow];
-        let mut frames = batch.frames;
-        let asked = matches!(flow.request, Request::Due(_));
-        if let Request::Due(asked) = &mut flow.request {
+        let asked = batch.is_request();
+        if asked {
+            // Another link may have got the answer meanwhile.
+            let Request::Due(asked) = &mut flow.request else {
+                return self.drop_idle();
+            };
             *asked += 1;
             let most = limits.map_or(SHORT_RETRY_LIMIT, |limits| limits.short);
             // The flow keeps its turn, so the request goes again after the backoff.
@@ -1006,21 +1099,24 @@ impl Line {
             // The receiver does not answer. Give up all frames whose fate only its answer could
             // show. The receiver waits for them only until its reorder timeout.
             flow.request = Request::No;
-            frames = flow.tried();
-            for mpdu in flow.mpdus.iter_mut().take(frames) {
+            let tried = flow.tried();
+            let tried = flow.mpdus.iter_mut().take(tried);
+            for mpdu in tried.filter(|mpdu| mpdu.on.is_none()) {
                 mpdu.short_retries = u32::MAX;
             }
         } else {
             // An RTS without CTS is a short retry, since the data did not go. Data after a CTS
             // count as long (10.3.4.4).
             let long = missing != Answer::Cts && batch.attempts.rts;
-            for mpdu in flow.mpdus.iter_mut().take(frames) {
-                mpdu.fails(long);
-            }
+            flow.batched_mut(batch).for_each(|mpdu| mpdu.fails(long));
             if missing == Answer::BlockAck {
                 // Some frames may have arrived. Only the answer to a request shows which, so none
                 // is given up before it.
-                flow.request = Request::Due(0);
+                self.withdraw(batch);
+                let flow = &mut self.flows[batch.flow];
+                if flow.request == Request::No {
+                    flow.request = Request::Due(0);
+                }
                 return;
             }
         }
@@ -1028,8 +1124,11 @@ impl Line {
         let mut kept = VecDeque::new();
         let mut finished = Vec::new();
         let mut abandoned = None;
-        for mpdu in flow.mpdus.drain(..frames) {
-            if mpdu.is_given_up(limits) {
+        let tried = flow.tried();
+        for mut mpdu in flow.mpdus.drain(..tried) {
+            let in_batch = mpdu.on.take_if(|on| *on == batch.link).is_some();
+            let concerned = in_batch || (asked && mpdu.on.is_none());
+            if concerned && mpdu.is_given_up(limits) {
                 abandoned = mpdu.sequence;
                 finished.push((mpdu, Outcome::RetryLimit));
             } else {

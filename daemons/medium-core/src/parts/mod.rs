@@ -4,6 +4,7 @@
 
 mod access;
 mod agreements;
+mod devices;
 mod duplicates;
 pub mod effect;
 mod exchange;
@@ -19,11 +20,12 @@ mod transceiver;
 
 pub use access::{Access, Contention, Due};
 pub use agreements::Agreements;
+pub use devices::Devices;
 pub use duplicates::Duplicates;
 pub use effect::{Effect, Effects, Finished, Timer, Wake};
 pub use exchange::{Asked, Exchange, Payload, Ppdu, Response, Sent};
 pub use host::{Arrived, Host, Limits, Queued, Received};
-pub use line::{AggregateLimits, Batch, Line, RetryLimits};
+pub use line::{AggregateLimits, Batch, Line, Link, RetryLimits};
 pub use power::{Activity, Power};
 pub use reorder::{Arrival, BlockAck};
 pub use sense::CarrierSense;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rules and times of all radios of a channel, computed once.
 
-use super::{AggregateLimits, Contention, Hearing, RetryLimits};
+use super::{AggregateLimits, Contention, Devices, Hearing, RetryLimits};
 use crate::timing::Timing;
 use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
 
@@ -19,6 +19,7 @@ pub struct Setup {
     pub hearing: Hearing,
     /// None where the kernel's rate table says how often a frame is tried.
     pub retry_limits: Option<RetryLimits>,
+    pub devices: Devices,
 }
 
 impl Setup {
@@ -33,6 +34,7 @@ impl Setup {
             timing: Timing::new(&params.phy, params.no_ack, window),
             hearing: Hearing::new(&params),
             retry_limits: (!params.kernel_retries).then_some(limits),
+            devices: Devices::default(),
             params,
         }
     }

@@ -58,7 +58,19 @@ impl Radio {
 
     /// Whether a function has something to send, or stations to ask for something.
     pub(super) fn has_work(&self, function: usize, setup: &Setup) -> bool {
-        self.functions[function].line.has_work() || self.may_poll(function, setup)
+        let link = self.link(setup).number;
+        let line = &self.functions[function].line;
+        line.has_work(link, setup) || self.may_poll(function, setup)
+    }
+
+    /// There may be something new to send that came by way of another link of the device.
+    pub fn offer(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        for function in 0..self.functions.len() {
+            if self.has_work(function, at.setup) {
+                self.use_qos(at.setup);
+                self.contend(function, at, effects);
+            }
+        }
     }
 
     /// Whether frames that go by this function wait at several stations.

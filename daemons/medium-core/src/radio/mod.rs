@@ -100,6 +100,19 @@ impl Radio {
         }
     }
 
+    /// What the radios of a multi-link device have in common goes to another one of them: frames
+    /// that wait, and those that were received.
+    pub fn hand_over(&mut self, other: &mut Self) {
+        use core::mem::swap;
+        for (own, others) in self.functions.iter_mut().zip(&mut other.functions) {
+            swap(&mut own.line, &mut others.line);
+        }
+        swap(&mut self.exchange.numbers, &mut other.exchange.numbers);
+        swap(&mut self.host, &mut other.host);
+        swap(&mut self.duplicates, &mut other.duplicates);
+        swap(&mut self.agreements, &mut other.agreements);
+    }
+
     /// Later draws follow from another seed too.
     pub fn reseed(&mut self, seed: u64) {
         for function in &mut self.functions {

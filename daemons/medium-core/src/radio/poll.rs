@@ -63,7 +63,7 @@ impl Radio {
     pub(super) fn poll(&mut self, at: Moment<'_>) -> Option<Ppdu> {
         let (setup, timing) = (at.setup, &at.setup.timing);
         let function = self.txop.function;
-        let own = self.functions[function].line.has_work();
+        let own = self.functions[function].line.has_work(0, setup);
         if !self.may_poll(function, setup) || (own && self.txop.polled_last) {
             return None;
         }
@@ -162,7 +162,7 @@ impl Radio {
         let number = self.txop.function;
         let function = &mut self.functions[number];
         function.held_until = at.now;
-        if function.line.has_work() {
+        if function.line.has_work(0, at.setup) {
             function.held_until += HELD;
             effects.push(Effect::Wake(Wake {
                 at: function.held_until,

@@ -33,7 +33,7 @@ impl Radio {
         if !mine && !ppdu.nav.is_zero() {
             self.sense.set_nav(now + ppdu.nav);
         }
-        let link = self.link_from(tx.from);
+        let link = self.link_from(tx.from, at);
         if mine && ppdu.waiting.is_some() {
             if ppdu.triggered {
                 self.exchange.answered(Answer::Frames);
@@ -69,7 +69,8 @@ impl Radio {
             }
             Step::BlockAckRequest | Step::Trigger if mine => {
                 if let Some(agreement) = ppdu.agreement {
-                    self.agreements.asked(tx.from, agreement, at.setup);
+                    let device = at.setup.devices.device(tx.from);
+                    self.agreements.asked(device, agreement, at.setup);
                     self.answer_block(tx.from, ppdu, at, effects);
                 }
             }
@@ -83,8 +84,13 @@ impl Radio {
         }
     }
 
-    fn link_from(&self, from: RadioId) -> LinkId {
-        LinkId { from, to: self.id }
+    /// As hosts know it.
+    fn link_from(&self, from: RadioId, at: Moment<'_>) -> LinkId {
+        let devices = &at.setup.devices;
+        LinkId {
+            from: devices.device(from),
+            to: devices.device(self.id),
+        }
     }
 
     fn receive_data(
@@ -100,8 +106,9 @@ impl Radio {
             return Fate::Delivered;
         };
         let no_ack = at.setup.params.no_ack;
-        let (link, counted) = (self.link_from(tx.from), (ppdu.step, ppdu.data_number));
+        let (link, counted) = (self.link_from(tx.from, at), (ppdu.step, ppdu.data_number));
         let mut is_lost = |up| losses.take(link, counted, up, at.now);
+        let sender = link.from;
         let mine = ppdu.part_of(self.id).is_some();
         let for_host = mine || ppdu.to == To::Everyone;
         let losable = for_host && !payload.class.is_beacon();
@@ -111,10 +118,10 @@ impl Radio {
         let agreement = ppdu.agreement.filter(|_| mine);
         let repeat = mine
             && match agreement {
-                Some(place) => self.agreements.repeats(tx.from, place, at.setup),
+                Some(place) => self.agreements.repeats(sender, place, at.setup),
                 None => self
                     .duplicates
-                    .repeats((tx.from, ppdu.function), ppdu.number),
+                    .repeats((sender, ppdu.function), ppdu.number),
             };
         let spoiled = losable && !repeat && is_lost(true);
         let arrived = arrived((tx.from, ppdu), payload, ppdu.bytes, dbm);
@@ -123,10 +130,13 @@ impl Radio {
         let to = self.id;
         let mut deliver = Vec::new();
         if let Some(place) = agreement {
-            self.receive_in_agreement(place, arrived, spoiled, at);
+            self.receive_in_agreement((sender, place), arrived, spoiled, at);
             (_, deliver) = self
                 .agreements
-                .answer(tx.from, place.0, at.now, at.setup, effects);
+                .answer(sender, place.0, at.now, at.setup, effects);
+            if at.setup.devices.has_several(self.id) {
+                self.hand_up(core::mem::take(&mut deliver), effects);
+            }
         } else if wanted {
             self.counters.rx_frames += 1;
             self.counters.rx_bytes += ppdu.bytes as u64;
@@ -178,7 +188,8 @@ impl Radio {
         at: Moment<'_>,
         effects: &mut Effects,
     ) {
-        let link = self.link_from(from);
+        let link = self.link_from(from, at);
+        let sender = link.from;
         let mine = ppdu.agreement.filter(|_| ppdu.is_for(self.id));
         let mut some = false;
         for (subframe, fate) in ppdu.subframes.iter().zip(&mut ended.fates) {
@@ -197,9 +208,9 @@ impl Radio {
                 continue;
             }
             some = true;
-            let repeat = self.agreements.repeats(from, place, at.setup);
+            let repeat = self.agreements.repeats(sender, place, at.setup);
             let spoiled = !repeat && losses.take(link, counted, true, at.now);
-            self.receive_in_agreement(place, arrived, spoiled, at);
+            self.receive_in_agreement((sender, place), arrived, spoiled, at);
             if spoiled {
                 *fate = Fate::ErrorModel;
             }
@@ -208,7 +219,7 @@ impl Radio {
             Some(_) if !some => ended.fate = Fate::ErrorModel,
             Some((tid, _)) if ppdu.step == Step::Shared => {
                 // It is asked for its BlockAck later, so the host gets what has come now.
-                let (_, arrived) = (self.agreements).answer(from, tid, at.now, at.setup, effects);
+                let (_, arrived) = (self.agreements).answer(sender, tid, at.now, at.setup, effects);
                 self.hand_up(arrived, effects);
             }
             Some(_) => self.answer_block(from, ppdu, at, effects),
@@ -219,12 +230,12 @@ impl Radio {
     /// A received frame of an agreement.
     fn receive_in_agreement(
         &mut self,
-        place: (u8, u64),
+        (sender, place): (RadioId, (u8, u64)),
         arrived: Arrived,
         lost: bool,
         at: Moment<'_>,
     ) {
-        let arrival = (self.agreements).receive(place, arrived, lost, at.now, at.setup);
+        let arrival = (self.agreements).receive(sender, place, (arrived, lost), at.now, at.setup);
         if arrival == Arrival::New && !lost {
             self.counters.rx_frames += 1;
             self.counters.rx_bytes += arrived.bytes as u64;
@@ -253,10 +264,13 @@ impl Radio {
         let Some((tid, _)) = ppdu.agreement else {
             return;
         };
-        let (block_ack, mut deliver) = self.agreements.answer(from, tid, at.now, at.setup, effects);
-        // Answers to several radios are one frame, which waits for none of them.
+        let sender = at.setup.devices.device(from);
+        let (block_ack, mut deliver) =
+            (self.agreements).answer(sender, tid, at.now, at.setup, effects);
+        // Answers to several radios are one frame, which waits for none of them. Several links
+        // would end their answers in another order than that of the frames.
         let beside = ppdu.triggered.then(Vec::new);
-        if beside.is_some() {
+        if beside.is_some() || at.setup.devices.has_several(self.id) {
             self.hand_up(core::mem::take(&mut deliver), effects);
         }
         // More than its own time is reserved where the sender asks others for theirs next.

@@ -126,9 +126,10 @@ impl Radio {
     /// (10.23.2.4). By the standard's limits that is a failed try of its first frame; the kernel's
     /// table of rates counts only what went on the air.
     fn collide_within(&mut self, number: usize, at: Moment<'_>, effects: &mut Effects) {
+        let link = self.link(at.setup).number;
         let function = &mut self.functions[number];
         let given_up = at.setup.retry_limits.is_some_and(|limits| {
-            function.line.collide(limits, at.setup, |finished| {
+            function.line.collide(limits, link, at.setup, |finished| {
                 effects.push(Effect::Conclude(finished));
             })
         });
@@ -158,6 +159,7 @@ impl Radio {
         is_first: bool,
         at: Moment<'_>,
     ) -> Option<Ppdu> {
+        let link = self.link(at.setup);
         let (txop, setup) = (&mut self.txop, at.setup);
         let line = &mut self.functions[txop.function].line;
         let numbers = &mut self.exchange.numbers;
@@ -172,7 +174,7 @@ impl Radio {
             txop.next_beside();
             return self.together(at);
         }
-        let batch = line.next(numbers, time, is_first, txop.widest, setup)?;
+        let batch = line.next(numbers, time, is_first, txop.widest, link, setup)?;
         // The try counts from its RTS on, whether or not a CTS lets the data follow.
         line.try_once(&batch);
         let batch = &*txop.batch.insert(batch);
@@ -350,8 +352,9 @@ impl Radio {
             self.trigger_served(at, effects);
             return self.resume(at, effects);
         }
+        let link = self.link(at.setup).number;
         let (txop, sifs) = (&mut self.txop, at.setup.timing.sifs);
-        let more = self.functions[txop.function].line.has_work();
+        let more = (self.functions[txop.function].line).has_work(link, at.setup);
         // A TXOP of 0 ended when it began: one exchange, then a backoff.
         if more && at.now + sifs < txop.ends {
             txop.goes_on = true;
@@ -484,7 +487,10 @@ impl Radio {
 
     /// The exchange of the batch starts over with a wider window.
     pub(super) fn start_over(&mut self, at: Moment<'_>) {
-        self.txop.batch = None;
-        self.functions[self.txop.function].access.retry(at.now);
+        let function = &mut self.functions[self.txop.function];
+        if let Some(batch) = self.txop.batch.take() {
+            function.line.withdraw(&batch);
+        }
+        function.access.retry(at.now);
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::exchange::Numbers;
-use super::super::{Batch, Line, Setup};
+use super::super::{Batch, Line, Link, Setup};
 use super::{frame, rates, setup};
 use crate::timing::Answer;
 use crate::{Frame, Outcome, Params, To};
@@ -17,7 +17,14 @@ fn serving(frame: Frame) -> Line {
 
 /// The line's turn: a try of what it sends.
 fn turn(line: &mut Line, setup: &Setup) -> Batch {
-    let next = line.next(&mut Numbers::default(), None, true, None, setup);
+    let next = line.next(
+        &mut Numbers::default(),
+        None,
+        true,
+        None,
+        Link::default(),
+        setup,
+    );
     let batch = next.expect("a frame is in service");
     line.try_once(&batch);
     batch
@@ -43,7 +50,7 @@ fn a_frame_is_done_after_its_acknowledgement() {
         done.push((finished.frame, finished.tries));
     });
     assert_eq!(done, [(5, [1, 0, 0, 0])]);
-    assert!(!line.has_work());
+    assert!(!line.has_work(0, &setup));
 }
 
 #[test]

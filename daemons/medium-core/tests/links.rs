@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Multi-link devices (IEEE 802.11be-2024 35.3): several channels, one window, one order.
+
+mod common;
+
+use common::{at, at_5_ghz, category, keep_waiting};
+use hoplab_medium_core::{
+    Aggregation, Duration, Edca, FurtherLink, Guard, Medium, Mhz, Params, RadioId, Rate, Standard,
+    Width,
+};
+
+const SECONDS: u64 = 4;
+const OCTETS: usize = 1500;
+
+fn params(window: usize) -> Params {
+    Params {
+        phy: at_5_ghz(Standard::Eht {
+            signal_extension: false,
+        }),
+        edca: Some(Edca {
+            categories: [category(3, 15, 1023, 2528); 4],
+            aggregation: Some(Aggregation {
+                window,
+                octets: usize::MAX,
+                start_spacing: Duration::from_micros(8),
+                by_hosts: false,
+            }),
+            rts_threshold: usize::MAX,
+        }),
+        queue_packets: 20_000,
+        capture_db: 1000.0,
+        trace: true,
+        ..Params::default()
+    }
+}
+
+fn eht(width: Width) -> Rate {
+    Rate::eht(9, 1, width, Guard::Ns800).expect("an EHT rate")
+}
+
+/// Channels of each device, the first one first.
+fn channels(links: &[Width]) -> impl Iterator<Item = (Mhz, Width)> + '_ {
+    (5180..).step_by(160).map(Mhz).zip(links.iter().copied())
+}
+
+/// So many devices, all with these links.
+fn devices(params: Params, count: usize, links: &[Width]) -> Medium {
+    let stations = (0..count).map(|i| at(&format!("s{i}"), i as f64));
+    let mut medium = Medium::new(params, stations.collect(), vec![]);
+    for (number, (channel, width)) in channels(links).enumerate() {
+        for radio in 0..count {
+            let id = RadioId::new(radio);
+            if number == 0 {
+                medium.place_on(id, channel);
+                continue;
+            }
+            let station = at(&format!("s{radio}/{number}"), radio as f64);
+            let link = FurtherLink {
+                station,
+                channel,
+                width,
+                frequency_mhz: None,
+            };
+            medium.add_link(id, link);
+        }
+    }
+    medium
+}
+
+fn mbps(medium: &mut Medium, flows: &[(usize, usize, u8)], width: Width) -> f64 {
+    let done = keep_waiting(medium, flows, (OCTETS, eht(width)), SECONDS);
+    done.iter().sum::<u64>() as f64 * 8.0 * OCTETS as f64 / SECONDS as f64 / 1e6
+}
+
+/// Saturated, two links carry what each of them carries alone.
+#[test]
+fn links_add_up() {
+    use Width::{Mhz20, Mhz40, Mhz80};
+    for (first, second) in [(Mhz40, Mhz40), (Mhz80, Mhz20), (Mhz20, Mhz80)] {
+        let alone = |width| mbps(&mut devices(params(1024), 2, &[width]), &[(0, 1, 0)], width);
+        let sum = alone(first) + alone(second);
+        let mut both = devices(params(1024), 2, &[first, second]);
+        let both = mbps(&mut both, &[(0, 1, 0)], first);
+        println!("{first:?} + {second:?}: {both:.1} Mbit/s, alone together {sum:.1}");
+        assert!((both / sum - 1.0).abs() < 0.03, "{both} {sum}");
+    }
+}
+
+/// Frames go by one link where the receiver has no other.
+#[test]
+fn a_receiver_with_one_link_hears_all() {
+    let mut medium = devices(params(1024), 1, &[Width::Mhz40, Width::Mhz40]);
+    let single = medium.add(at("single", 1.0));
+    medium.place_on(single, Mhz(5180));
+    let flows = [(0, single.index(), 0)];
+    let done = mbps(&mut medium, &flows, Width::Mhz40);
+    let mut alone = devices(params(1024), 2, &[Width::Mhz40]);
+    assert_eq!(done, mbps(&mut alone, &[(0, 1, 0)], Width::Mhz40));
+}
