@@ -13,7 +13,7 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
-from tests.validate import classes, high_efficiency, ofdma
+from tests.validate import classes, high_efficiency, multilink, ofdma
 from tests.validate.aggregation import Case
 from tests.validate.saturation import (
     BEST_EFFORT,
@@ -329,6 +329,20 @@ def test_stations_send_together_when_their_access_point_asks(
     # A SIFS and the way later.
     ways = [begins - ends for begins, ends in zip(sorted(sent), sorted(asked), strict=False)]
     assert all(16e-6 < way < 16.2e-6 for way in ways)
+
+
+def test_a_device_sends_on_all_of_its_links(tmp_path: Path, run_scenario: Run) -> None:
+    """Frames of one flow go on both channels, and come in their order."""
+    scenario = multilink.scenario((80, 20)) | {"duration_s": 0.8}
+    scenario["measure"]["captures"] = ["air"]
+    run_scenario(tomli_w.dumps(scenario))
+    found = results.load(tmp_path / "run1")
+    mbps, beacons = high_efficiency.received(found)
+    first, second = multilink.maxima_mbps((80, 20))
+    assert mbps == pytest.approx((1 - beacons) * first + second, rel=0.03)
+    octets = (tmp_path / "run1" / "captures" / "air.pcapng").read_bytes()
+    counts = [octets.count(struct.pack("<HH", mhz, 0x0140)) for mhz in (5180, 5500)]
+    assert counts[0] > 3 * counts[1] > 1000
 
 
 CATEGORIES = """

@@ -35,6 +35,7 @@ PARTS = {
     "wifi/minstrel": "minstrel:items",
     "wifi/airtime": "airtime:items",
     "wifi/he": "high_efficiency:items",
+    "wifi/multilink": "multilink:items",
     "wifi/ofdma": "ofdma:items",
     "wifi/widths": "widths:items",
     "wifi/2-ghz": "two_ghz:items",

@@ -104,6 +104,7 @@ mod tests {
             at: Instant::ZERO,
             until: Instant::ZERO,
             from,
+            link: 0,
             to: To::Radio(to),
             kind,
             frame: None,

@@ -190,6 +190,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         power: Vec::new(),
         channel_mhz: None,
         width_mhz: None,
+        links: vec![],
         categories: None,
     };
     Config {

@@ -280,6 +280,7 @@ fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> C
         power: Vec::new(),
         channel_mhz: None,
         width_mhz: None,
+        links: Vec::new(),
         categories: None,
     };
     Config {

@@ -7,11 +7,12 @@ import json
 import math
 from collections.abc import Iterator
 
+from hoplab.model.checks.multilink import check_links
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import PS_POLL, TWT, U_APSD, Cell
 from hoplab.model.keys.radio import BAND_6_GHZ, HE_STANDARDS, HT_STANDARDS, in_vht_tables
-from hoplab.model.keys.resolved import Resolved, ResolvedRadio
+from hoplab.model.keys.resolved import Resolved, ResolvedCell, ResolvedRadio
 from hoplab.model.network.powers import received_dbm
 from hoplab.model.network.reach import hearing, reach_m, reaching
 
@@ -30,6 +31,7 @@ def check_cells(scenario: Resolved) -> None:
         _ad_hoc(scenario)
     _networks(scenario)
     _power_save(scenario)
+    check_links(scenario)
     for i, cell in enumerate(scenario.cell):
         _secured(scenario, cell, i)
         _within_reach(scenario, cell, i)
@@ -326,10 +328,11 @@ def _power_save(scenario: Resolved) -> None:
         )
 
 
-def _secured(scenario: Resolved, cell: Cell, i: int) -> None:
+def _secured(scenario: Resolved, cell: ResolvedCell, i: int) -> None:
     """Check that a cell at 6 GHz has WPA3, without which hostapd starts none there (802.11ax-2021
     12.12.2)."""
-    if scenario.radio.band == BAND_6_GHZ and cell.security != "wpa3":
+    bands = {scenario.radio.band, *(link.band_ghz for link in cell.links)}
+    if BAND_6_GHZ in bands and cell.security != "wpa3":
         raise ScenarioError(
             f'cell.{i}.security: "{cell.security}", but at 6 GHz a cell must have WPA3; set "wpa3"'
         )

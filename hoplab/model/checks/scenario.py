@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories
 from hoplab.model.checks.cells import check_cells
+from hoplab.model.checks.multilink import link_places
 from hoplab.model.checks.channels import Place, check_channels
 from hoplab.model.checks.flows import check_flows, check_multipath, check_packets, check_paths
 from hoplab.model.checks.ipv6 import check_ipv6
@@ -108,6 +109,7 @@ def _channels(scenario: Resolved) -> None:
         Place(f"cell.{i}", cell.channel, cell.width_mhz) for i, cell in enumerate(scenario.cell)
     ]
     places += [Place(f"backbone.{i}", one.channel) for i, one in enumerate(scenario.backbone)]
+    places += link_places(scenario, scenario.radio.band)
     check_channels(scenario.radio, places)
 
 

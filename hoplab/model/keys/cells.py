@@ -19,6 +19,7 @@ from hoplab.model.keys.declare import (
     one_of,
 )
 from hoplab.model.keys.links import Link, require_room
+from hoplab.model.keys.multilink import MAX_FURTHER_LINKS, FurtherLink
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
 
 LONGEST_SSID_BYTES = 32
@@ -72,6 +73,11 @@ class Cell(Table):
     )
     width_mhz: Width | None = key(
         None, "of its channel, no more than `radio.width_mhz`, the default", unit="MHz"
+    )
+    links: tuple[FurtherLink, ...] = key(
+        (),
+        "further channels of 802.11be's multi-link operation ([links](medium.md#several-links))",
+        max_length=MAX_FURTHER_LINKS,
     )
     ssid: Ssid | None = key(None, "network name on the air; default the cell's")
     security: Literal["open", "wpa2", "wpa3"] = key(

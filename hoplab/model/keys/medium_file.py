@@ -8,6 +8,7 @@ from hoplab.model.keys.declare import MAX_DURATION_S, Integer, Mac, Number, Swit
 from hoplab.model.keys.faults import Event, Loss
 from hoplab.model.keys.interferers import MAX_INTERFERERS, Interferer
 from hoplab.model.keys.measure import Recorded, Seeded
+from hoplab.model.keys.multilink import MAX_FURTHER_LINKS, FurtherLink
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio, Width
 from hoplab.model.keys.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.keys.stations import Placed
@@ -26,6 +27,9 @@ class RadioStation(Placed):
     )
     width_mhz: Width | None = key(
         None, "of its channel, no more than [radio] has, the default", unit="MHz"
+    )
+    links: tuple[FurtherLink, ...] = key(
+        (), "its further links, with 802.11be", max_length=MAX_FURTHER_LINKS
     )
     edca: Categories | None = key(None, "its own access categories, whole; those of [radio] else")
 

@@ -19,7 +19,9 @@ from hoplab.model.keys.cells import Cell, Ssid
 from hoplab.model.keys.declare import Integer, Label, Number, Switch, Table
 from hoplab.model.keys.medium_file import MediumFile
 from hoplab.model.keys.program import Program
+from hoplab.model.keys.multilink import FurtherLink
 from hoplab.model.keys.radio import (
+    Band,
     WINDOW,
     WINDOWS,
     Edca,
@@ -204,12 +206,21 @@ FLOWS: dict[str, type[TcpFlow | UdpFlow | PingFlow | RequestFlow | CallFlow]] = 
 """A flow's type by its protocol."""
 
 
+@narrows(FurtherLink)
+class ResolvedLink(FurtherLink):
+    """A further link with its width and band."""
+
+    width_mhz: Width
+    band_ghz: Band
+
+
 @narrows(Cell)
 class ResolvedCell(Cell):
     """A cell with its names."""
 
     name: Label
     ssid: Ssid
+    links: tuple[ResolvedLink, ...] = ()
 
 
 @narrows(Backbone)

@@ -28,7 +28,7 @@ from hoplab.model.keys.radio import (
     Energy,
     Nic,
 )
-from hoplab.model.keys.resolved import ResolvedMedium, ResolvedRadio
+from hoplab.model.keys.resolved import ResolvedLink, ResolvedMedium, ResolvedRadio
 from hoplab.model.keys.stations import Placed
 from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, signal_mhz, span_mhz
 from hoplab.model.network.interference import courses, shares
@@ -77,7 +77,9 @@ def document(
             "histograms": True,
         },
         "stations": [
-            _station(each, radio, medium.event, epoch_ns) | _part(each, radio, blocks)
+            _station(each, radio, medium.event, epoch_ns)
+            | _part(each, radio, blocks)
+            | _further(each, radio)
             for each in medium.station
         ],
         "losses": _losses(medium, epoch_ns),
@@ -193,12 +195,40 @@ def _tuned(station: RadioStation, radio: ResolvedRadio) -> tuple[int, int]:
     return station.channel or radio.channel, station.width_mhz or radio.width_mhz
 
 
+def _links(station: RadioStation, radio: ResolvedRadio) -> list[ResolvedLink]:
+    """Return a radio's further links with their widths and bands."""
+    return [
+        ResolvedLink(
+            channel=link.channel,
+            width_mhz=link.width_mhz or radio.width_mhz,
+            band_ghz=link.band_ghz or radio.band,
+        )
+        for link in station.links
+    ]
+
+
+def _further(station: RadioStation, radio: ResolvedRadio) -> dict[str, Any]:
+    links = [
+        {
+            "channel_mhz": (mhz := channel_mhz(link.band_ghz, link.channel)),
+            "width_mhz": link.width_mhz,
+            **({} if link.band_ghz == radio.band else {"frequency_mhz": float(mhz)}),
+        }
+        for link in _links(station, radio)
+    ]
+    return {"links": links} if links else {}
+
+
 def _widths(medium: ResolvedMedium) -> dict[int, int]:
     """Return each channel in use with the width of its widest radio, in MHz."""
     radio, widths = medium.radio, dict[int, int]()
     for station in medium.station:
         channel, width = _tuned(station, radio)
         widths[channel] = max(width, widths.get(channel, 0))
+        for link in _links(station, radio):
+            # Another band's channels share nothing with these.
+            if link.band_ghz == radio.band:
+                widths[link.channel] = max(link.width_mhz, widths.get(link.channel, 0))
     return dict(sorted(widths.items()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hoplab.model.keys.multilink import FurtherLink
 from hoplab.model.keys.radio import Categories
 from hoplab.model.keys.resolved import Resolved, ResolvedBackbone, ResolvedCell
 
@@ -75,7 +76,8 @@ def channel_of(scenario: Resolved, wlan: Wlan) -> int | None:
     `[radio]`."""
     own = scenario.radio.channel
     networks: list[ResolvedCell | ResolvedBackbone] = [*scenario.cell, *scenario.backbone]
-    if wlan.network is None or all(network.channel in (None, own) for network in networks):
+    alone = all(network.channel in (None, own) for network in networks)
+    if wlan.network is None or (alone and not any(cell.links for cell in scenario.cell)):
         return None
     return own if wlan.network.channel is None else wlan.network.channel
 
@@ -90,6 +92,11 @@ def width_of(scenario: Resolved, wlan: Wlan) -> int | None:
         if station.width_mhz is not None:
             return station.width_mhz
     return cell.width_mhz
+
+
+def links_of(wlan: Wlan) -> tuple[FurtherLink, ...]:
+    """Return a radio's further links."""
+    return wlan.network.links if isinstance(wlan.network, ResolvedCell) else ()
 
 
 def categories_of(wlan: Wlan) -> Categories | None:

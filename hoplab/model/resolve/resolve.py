@@ -22,6 +22,7 @@ from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import Cell
 from hoplab.model.keys.interferers import Interferer, with_steps
 from hoplab.model.keys.medium_file import MediumFile
+from hoplab.model.keys.multilink import FurtherLink
 from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ, Indoor, band_of
 from hoplab.model.keys.resolved import (
     FLOWS,
@@ -30,6 +31,7 @@ from hoplab.model.keys.resolved import (
     ResolvedBackbone,
     ResolvedBranch,
     ResolvedCell,
+    ResolvedLink,
     ResolvedMedium,
     ResolvedRadio,
 )
@@ -199,7 +201,8 @@ def _narrowed(kind: type[T], written: BaseModel, update: dict[str, Any]) -> T:
 
 def _cell(cell: Cell, index: int, radio: ResolvedRadio) -> ResolvedCell:
     name = cell.name or f"cell{index}"
-    update: dict[str, object] = {"name": name, "ssid": cell.ssid or name}
+    links = tuple(_link(link, cell, radio) for link in cell.links)
+    update: dict[str, object] = {"name": name, "ssid": cell.ssid or name, "links": links}
     if cell.roaming is not None:
         half_dbm = round(received_dbm(radio, reach_m(radio) / 2))
         update |= {
@@ -210,6 +213,14 @@ def _cell(cell: Cell, index: int, radio: ResolvedRadio) -> ResolvedCell:
             "wire_delay_ms": cell.wire.delay_ms,
         }
     return _narrowed(ResolvedCell, cell, update)
+
+
+def _link(link: FurtherLink, cell: Cell, radio: ResolvedRadio) -> ResolvedLink:
+    update = {
+        "width_mhz": link.width_mhz or cell.width_mhz or radio.width_mhz,
+        "band_ghz": link.band_ghz or radio.band,
+    }
+    return _narrowed(ResolvedLink, link, update)
 
 
 def _backbone(backbone: Backbone, index: int) -> ResolvedBackbone:

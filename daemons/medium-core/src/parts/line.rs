@@ -592,6 +592,11 @@ impl Line {
         self.waiting
     }
 
+    /// Whether it has nothing to send, on any link.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
     /// Whether there is something that may go on this link of its device.
     pub fn has_work(&self, link: u8, setup: &Setup) -> bool {
         match setup.devices.are_single() {

@@ -73,14 +73,14 @@ impl Radio {
     /// A card that takes frames one by one takes the next into service if none is. It copies the
     /// one after it into a free buffer, where that takes time. A card with queues finds none here.
     pub(super) fn refill(&mut self, at: Moment<'_>, effects: &mut Effects) {
-        if !self.functions[ONLY].line.has_work(0, at.setup) {
+        if self.functions[ONLY].line.is_empty() {
             if let Some(frame) = self.host.next(&self.limits) {
                 let line = &mut self.functions[ONLY].line;
                 line.serve(frame, &mut self.exchange.numbers);
                 self.contend(ONLY, at, effects);
             }
         }
-        let in_service = self.functions[ONLY].line.has_work(0, at.setup);
+        let in_service = !self.functions[ONLY].line.is_empty();
         let wake = self.host.load(in_service, at.now, &self.limits);
         effects.extend(wake.map(Effect::Wake));
     }

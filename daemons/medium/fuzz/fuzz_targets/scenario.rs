@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
     Acknowledgement, Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Course,
-    Dbm, Duration, Edca, Energy, Fading, Frame, Guard, Instant, Interferer, Leakage, LossModel,
-    LossRule, Medium, Mhz, Nic, Numbered, Ofdma, Output, Params, Position, RadioId, Rate,
-    Reception, Rules, Scheduler, Share, Standard, Station, Takes, To, Wall, Waypoint, Width,
+    Dbm, Duration, Edca, Energy, Fading, Frame, FurtherLink, Guard, Instant, Interferer, Leakage,
+    LossModel, LossRule, Medium, Mhz, Nic, Numbered, Ofdma, Output, Params, Position, RadioId,
+    Rate, Reception, Rules, Scheduler, Share, Standard, Station, Takes, To, Wall, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -340,6 +340,15 @@ fuzz_target!(|bytes: &[u8]| {
     let stations = (0..count).map(|i| station(i, &mut from)).collect();
     let losses = (0..from.below(3)).map(|_| loss(count, &mut from)).collect();
     let mut medium = Medium::new(params, stations, losses);
+    for number in 1..=from.below(4) {
+        let link = FurtherLink {
+            station: station(count + number, &mut from),
+            channel: Mhz(5180 + 80 * from.below(3) as u32),
+            width: [Width::Mhz20, Width::Mhz40, Width::Mhz80][from.below(3)],
+            frequency_mhz: from.chance().then_some(6000.0),
+        };
+        medium.add_link(RadioId::new(from.below(count)), link);
+    }
     for _ in 0..from.below(6) {
         let (at, radio) = (from.instant(), RadioId::new(from.below(count)));
         medium.schedule_power(at, radio, from.chance());

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of a further link of a multi-link device (802.11be-2024 35.3)."""
+
+from __future__ import annotations
+
+from hoplab.model.keys.declare import Integer, Table, key
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Band, Width
+
+MAX_FURTHER_LINKS = 2
+
+
+class FurtherLink(Table):
+    """A channel that a cell's stations use beside the cell's own."""
+
+    channel: Integer = key(..., "another one than the cell's", ge=1, le=LAST_6_GHZ_CHANNEL)
+    width_mhz: Width | None = key(None, "default: the cell's", unit="MHz")
+    band_ghz: Band | None = key(None, "5 or 6; default: `radio.channel`'s", unit="GHz")
