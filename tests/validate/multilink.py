@@ -19,7 +19,7 @@ from tests.validate.saturation import Scheme, sender, station
 
 SYMBOL_BITS = {20: 1950, 40: 3900, 80: 8166, 160: 16333}
 """Of MCS 11 with one stream (802.11be-2024 36.5)."""
-CHANNELS = (36, 100, 149)
+CHANNELS = (36, 149, 165)
 CASES = ((80,), (80, 80), (80, 20), (20, 80), (160, 40), (80, 40, 20))
 """How wide the links of a device are, the first one first. A lone link is what others add up."""
 SENDERS = high_efficiency.SENDERS["EHT"]

@@ -3,10 +3,12 @@
 
 mod common;
 
-use common::{at, at_5_ghz, category, keep_waiting};
+use std::collections::BTreeMap;
+
+use common::{at, at_5_ghz, category, data, keep_waiting};
 use hoplab_medium_core::{
-    Aggregation, Duration, Edca, FurtherLink, Guard, Medium, Mhz, Params, RadioId, Rate, Standard,
-    Width,
+    Aggregation, Duration, Edca, FurtherLink, Guard, Instant, Medium, Mhz, Output, Params, RadioId,
+    Rate, Standard, Stream, Width,
 };
 
 const SECONDS: u64 = 4;
@@ -96,4 +98,47 @@ fn a_receiver_with_one_link_hears_all() {
     let done = mbps(&mut medium, &flows, Width::Mhz40);
     let mut alone = devices(params(1024), 2, &[Width::Mhz40]);
     assert_eq!(done, mbps(&mut alone, &[(0, 1, 0)], Width::Mhz40));
+}
+
+/// Lone frames take whichever link is free, and come in their order.
+#[test]
+fn frames_that_come_one_by_one_do_not_wait() {
+    let mut medium = devices(params(1024), 2, &[Width::Mhz40, Width::Mhz40]);
+    let mut random = Stream::new(1, "gaps");
+    let (mut sent, mut delivered) = (BTreeMap::new(), Vec::new());
+    let mut now = Instant::ZERO;
+    for id in 1..2000 {
+        now += Duration::from_micros(u64::from(random.below(800)));
+        while let Some(next) = medium.next_deadline().filter(|next| *next <= now) {
+            medium.advance(next);
+            take(&mut medium, next, &mut sent, &mut delivered);
+        }
+        medium.advance(now);
+        sent.insert(id, now);
+        medium.enqueue(RadioId::new(0), data(id, 1, OCTETS, eht(Width::Mhz40)));
+        take(&mut medium, now, &mut sent, &mut delivered);
+    }
+    let end = now + Duration::from_secs(1);
+    while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
+        medium.advance(next);
+        take(&mut medium, next, &mut sent, &mut delivered);
+    }
+    assert!(sent.is_empty(), "{} are missing", sent.len());
+    assert!(delivered.is_sorted_by_key(|(id, _)| *id));
+    let longest = delivered.iter().map(|(_, delay)| *delay).max().unwrap();
+    assert!(longest < Duration::from_millis(2), "{longest:?}");
+}
+
+fn take(
+    medium: &mut Medium,
+    now: Instant,
+    sent: &mut BTreeMap<u64, Instant>,
+    delivered: &mut Vec<(u64, Duration)>,
+) {
+    while let Some(output) = medium.poll_output() {
+        if let Output::Deliver { frame, .. } = output {
+            let at = sent.remove(&frame).expect("a frame comes once");
+            delivered.push((frame, now.since(at)));
+        }
+    }
 }

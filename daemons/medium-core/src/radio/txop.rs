@@ -215,6 +215,7 @@ impl Radio {
         let mut ppdu = self.carry(batch, step, nav.unwrap_or_default(), setup);
         if step == Step::Data {
             let only = ppdu.subframes.pop()?;
+            ppdu.agreement = batch.tid.map(|tid| (tid, only.sequence));
             ppdu.payload = Some(only.payload);
             ppdu.number = only.number;
             ppdu.data_number = only.data_number;
