@@ -41,7 +41,9 @@ def radios(tmp_path: Path, cell: str, radio: str = "") -> list[dict[str, Any]]:
 
 
 def test_each_radio_of_the_cell_has_its_links(tmp_path: Path) -> None:
-    links = 'security = "wpa3"\nlinks = [{channel = 149, width_mhz = 40}, {channel = 37, band_ghz = 6}]'
+    links = (
+        'security = "wpa3"\nlinks = [{channel = 149, width_mhz = 40}, {channel = 37, band_ghz = 6}]'
+    )
     for radio in radios(tmp_path, links):
         assert radio["channel_mhz"] == 5180
         assert radio["links"] == [
@@ -63,7 +65,7 @@ def test_links_of_other_widths_are_parts_of_the_channels(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("cell", "radio", "profile", "words"),
     [
-        ("links = [{channel = 149}]", "", "80211ax", 'links: several links are 802.11be\'s, .* use'),
+        ("links = [{channel = 149}]", "", "80211ax", "links: several links are 802.11be's, .* use"),
         ("links = [{channel = 44}]", "", "80211be", "links.0.channel: 44 shares frequencies with"),
         ("links = [{channel = 3, band_ghz = 2.4}]", "", "80211be", "are at 5 or 6 GHz here"),
         ("links = [{channel = 37, band_ghz = 6}]", "", "80211be", "must have WPA3"),
@@ -73,7 +75,7 @@ def test_links_of_other_widths_are_parts_of_the_channels(tmp_path: Path) -> None
         ("power_save = true\nlinks = [{channel = 149}]", "", "80211be", "do not go with power_save;"),
         ("links = [{channel = 149}]", "energy = {battery_j = 5}", "80211be", "battery_j"),
         ("links = [{channel = 149}]", 'aggregation = "kernel"', "80211be", '"kernel"'),
-        ("links = [{channel = 149}]", 'rules = "802.11"', "80211be", 'radio.rules'),
+        ("links = [{channel = 149}]", 'rules = "802.11"', "80211be", "radio.rules"),
         (
             "links = [{channel = 149}, {channel = 149}]",
             "",

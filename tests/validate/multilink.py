@@ -3,6 +3,10 @@
 
 Each link has the formula of `tests.validate.high_efficiency`. What beacons take of the first
 link's channel is measured and taken off there.
+
+For information stand the delays of a device whose second link others use, beside those of the
+first link alone. Carrascosa et al. (arXiv 2305.02052) found them longer in some cases, where
+packets are given to a link before its backoff. Here a link takes them when it wins its channel.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from hoplab.host.results.reader import Results
 from hoplab.many.study.figures import Figure, figure
 from tests.validate import high_efficiency
 from tests.validate.aggregation import Case
@@ -24,6 +29,11 @@ CASES = ((80,), (80, 80), (80, 20), (20, 80), (160, 40), (80, 40, 20))
 """How wide the links of a device are, the first one first. A lone link is what others add up."""
 SENDERS = high_efficiency.SENDERS["EHT"]
 MEASURED_MBIT = 900
+UNEVEN = {"one-link": None, "idle": 0.0, "busy": 60.0, "saturated": 400.0}
+"""What others send on the second link's channel in Mbit/s; None without that link. A link carries
+some 150."""
+LOAD_MBPS, LOADED_S = 60.0, 6
+PERCENTILES = (50, 99)
 
 
 def maxima_mbps(widths: tuple[int, ...]) -> list[float]:
@@ -59,8 +69,42 @@ def scenario(widths: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+def uneven(others_mbps: float | None) -> dict[str, Any]:
+    """A device with datagrams at random times, and others on the channel of its second link."""
+    links = [] if others_mbps is None else [{"channel": 149, "width_mhz": 40}]
+    own = {**sender("ap", "n0", PAYLOAD, LOAD_MBPS), "name": "own", "spacing": "poisson"}
+    others = {**sender("ap2", "n1", PAYLOAD, others_mbps or 0.0), "name": "others"}
+    return {
+        "title": f"Others send {others_mbps} Mbit/s beside a device's second link",
+        "duration_s": LOADED_S,
+        "station": [
+            station("ap", 0.0),
+            station("n0", 10.0),
+            station("ap2", 0.0, 10.0),
+            station("n1", 10.0, 10.0),
+        ],
+        "cell": [
+            {"access_point": "ap", "clients": ["n0"], "channel": 36, "links": links},
+            {"access_point": "ap2", "clients": ["n1"], "channel": 149},
+        ],
+        "radio": {"profile": "80211be", "mcs": 7, "width_mhz": 40},
+        "flow": [own, others] if others_mbps else [own],
+        "measure": {"packets": True},
+    }
+
+
+def delays_ms(found: Results) -> list[float]:
+    """Return percentiles of the datagrams' one-way times."""
+    times_ms = sorted(
+        1000 * (row["received_s"] - row["sent_s"])
+        for row in found.rows("packets")
+        if row["flow"] == "own" and row["received_s"] is not None
+    )
+    return [times_ms[percent * (len(times_ms) - 1) // 100] for percent in PERCENTILES]
+
+
 def items() -> Iterator[Figure]:
-    """A figure in Mbit/s of payload for each case, within 3 %."""
+    """A figure in Mbit/s of payload for each case, within 3 %. Delays beside those of one link."""
     found = measure_seeds([scenario(widths) for widths in CASES], SEEDS, received)
     for widths, draws in zip(CASES, found, strict=True):
         first_mbps, *further_mbps = maxima_mbps(widths)
@@ -68,3 +112,9 @@ def items() -> Iterator[Figure]:
         expected = free * first_mbps + sum(further_mbps)
         mbps = [mbps for mbps, _ in draws]
         yield figure(f"wifi/multilink/{name_of(widths)}_Mbps", mbps, expected, 0.03)
+    scenarios = [uneven(others_mbps) for others_mbps in UNEVEN.values()]
+    draws = measure_seeds(scenarios, SEEDS, delays_ms)
+    for at, percent in enumerate(PERCENTILES):
+        alone, *beside = [[draw[at] for draw in of_case] for of_case in draws]
+        for name, delays in zip(list(UNEVEN)[1:], beside, strict=True):
+            yield figure(f"wifi/multilink/{name}/p{percent}_ms", delays, alone, None)

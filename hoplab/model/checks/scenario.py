@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories
 from hoplab.model.checks.cells import check_cells
-from hoplab.model.checks.multilink import link_places
 from hoplab.model.checks.channels import Place, check_channels
 from hoplab.model.checks.flows import check_flows, check_multipath, check_packets, check_paths
 from hoplab.model.checks.ipv6 import check_ipv6
+from hoplab.model.checks.multilink import link_places
 from hoplab.model.checks.names import known, named_once
 from hoplab.model.checks.programs import check_programs
 from hoplab.model.checks.radio import check_agreements, check_radio_of_run

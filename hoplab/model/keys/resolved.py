@@ -18,12 +18,12 @@ from hoplab.model.keys.branch import Branch
 from hoplab.model.keys.cells import Cell, Ssid
 from hoplab.model.keys.declare import Integer, Label, Number, Switch, Table
 from hoplab.model.keys.medium_file import MediumFile
-from hoplab.model.keys.program import Program
 from hoplab.model.keys.multilink import FurtherLink
+from hoplab.model.keys.program import Program
 from hoplab.model.keys.radio import (
-    Band,
     WINDOW,
     WINDOWS,
+    Band,
     Edca,
     Energy,
     Guard,
