@@ -72,7 +72,7 @@ def test_links_of_other_widths_are_parts_of_the_channels(tmp_path: Path) -> None
         ("links = [{channel = 150}]", "", "80211be", "links.0.channel: 150 is no channel"),
         ("links = [{channel = 149, width_mhz = 160}]", "", "80211be", "more than radio.width_mhz"),
         ("links = [{channel = 165}]", "", "80211be", "has neighbours for 20 MHz at most"),
-        ("power_save = true\nlinks = [{channel = 149}]", "", "80211be", "do not go with power_save;"),
+        ("power_save = true\nlinks = [{channel = 149}]", "", "80211be", "not go with power_save"),
         ("links = [{channel = 149}]", "energy = {battery_j = 5}", "80211be", "battery_j"),
         ("links = [{channel = 149}]", 'aggregation = "kernel"', "80211be", '"kernel"'),
         ("links = [{channel = 149}]", 'rules = "802.11"', "80211be", "radio.rules"),
