@@ -113,8 +113,8 @@ def items() -> Iterator[Figure]:
         mbps = [mbps for mbps, _ in draws]
         yield figure(f"wifi/multilink/{name_of(widths)}_Mbps", mbps, expected, 0.03)
     scenarios = [uneven(others_mbps) for others_mbps in UNEVEN.values()]
-    draws = measure_seeds(scenarios, SEEDS, delays_ms)
+    percentiles = measure_seeds(scenarios, SEEDS, delays_ms)
     for at, percent in enumerate(PERCENTILES):
-        alone, *beside = [[draw[at] for draw in of_case] for of_case in draws]
+        alone, *beside = [[draw[at] for draw in draws] for draws in percentiles]
         for name, delays in zip(list(UNEVEN)[1:], beside, strict=True):
             yield figure(f"wifi/multilink/{name}/p{percent}_ms", delays, alone, None)

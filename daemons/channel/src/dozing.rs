@@ -204,11 +204,16 @@ impl Dozing {
 
     /// The radio waits for frames for it alone.
     fn wait_for_own(&mut self, radio: RadioId, now: Instant) -> Option<()> {
-        self.clients.get_mut(&radio)?.waits = Waits::Own;
+        let client = self.clients.get_mut(&radio)?;
+        client.waits = Waits::Own;
+        let interval = self.points.get(&client.point).map(|point| point.interval);
+        let patience = self.settings.patience;
         let until = now
             + match self.settings.fetch {
                 Fetch::Twt { duration, .. } => duration,
-                _ => self.settings.patience,
+                // The period ends with a frame that says so (11.2.3.6). That one may be lost.
+                Fetch::UApsd => interval.unwrap_or(patience),
+                _ => patience,
             };
         self.alarms.insert(radio, until);
         Some(())
