@@ -210,7 +210,7 @@ def test_channels_side_by_side_do_not_overlap(
     ("text", "words"),
     [
         (TWO_CELLS.format(1, 4, ""), ["cell.1.channel: 4 overlaps 1", "cell.0.channel"]),
-        (TWO_CELLS.format(1, 13, ""), ["cell.1.channel: 13", "one of 1, 2"]),
+        (TWO_CELLS.format(1, 15, ""), ["cell.1.channel: 15", "one of 1, 2"]),
         (TWO_CELLS.format(1, 36, ""), ["cell.1.channel: 36", "band"]),
         (
             TWO_CELLS.format(36, 40, f'{HT_40}rules = "802.11"'),

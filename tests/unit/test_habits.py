@@ -229,8 +229,9 @@ def test_every_key_that_is_offered_is_one() -> None:
         path = word.partition("=")[0].split(".")
         place: Any = json.loads(json.dumps(base))
         document = place
-        for name in path[:-1]:
-            place = place[int(name)] if name.isdigit() else place.setdefault(name, {})
+        for name, below in itertools.pairwise(path):
+            inner: Any = [{}] if below.isdigit() else {}
+            place = place[int(name)] if name.isdigit() else place.setdefault(name, inner)
         place[path[-1]] = None
         try:
             parse(document, "x")
