@@ -40,6 +40,15 @@ OVEN_SHARE = 0.5
 HOPS, HEARD_HOPS, HOP_DUTY = 79, 19, 366 / 625
 """Bluetooth's channels, those whose middle lies within 9 MHz of 2412 MHz, and a packet's part of a
 slot."""
+FREE_SPACE = {
+    "profile": "80211a",
+    "propagation": "friis",
+    "tx_power_dbm": TX_DBM,
+    "frequency_mhz": 5180.0,
+    "range_m": 1000.0,
+    "carrier_sense_m": 2000.0,
+}
+"""A radio that reaches far."""
 
 
 def free_dbm(distance_m: float, mhz: float) -> float:
@@ -69,14 +78,7 @@ def walls() -> dict[str, Any]:
             *(station(f"b{i}", x_m) for i, x_m in enumerate(places)),
             walker,
         ],
-        "radio": {
-            "profile": "80211a",
-            "propagation": "friis",
-            "tx_power_dbm": TX_DBM,
-            "frequency_mhz": 5180.0,
-            "range_m": 1000.0,
-            "carrier_sense_m": 2000.0,
-        },
+        "radio": FREE_SPACE,
         "wall": walls,
         "flow": [sender("a", name, 200, 0.1) for name in ("b0", "b1", "b2", "b3", "w")],
         "measure": {"frames": True},
@@ -116,12 +118,7 @@ def shadowed() -> dict[str, Any]:
         "duration_s": WALK_S,
         "station": [station("a", 0), {**station("w", -PASSES_M, ACROSS_M), "waypoints": way}],
         "radio": {
-            "profile": "80211a",
-            "propagation": "friis",
-            "tx_power_dbm": TX_DBM,
-            "frequency_mhz": 5180.0,
-            "range_m": 1000.0,
-            "carrier_sense_m": 2000.0,
+            **FREE_SPACE,
             "shadowing_db": SHADOWING_DB,
             "shadowing_correlation_m": CORRELATION_M,
         },

@@ -33,6 +33,7 @@ from hoplab.model.keys.stations import Placed
 from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, signal_mhz, span_mhz
 from hoplab.model.network.interference import courses, shares
 from hoplab.model.network.leakage import Band, leakage_db
+from hoplab.model.network.multilink import completed
 from hoplab.model.network.obstacles import heights, segments
 from hoplab.model.network.powers import energy_dbm, noise_dbm, reception_dbm, sensing_dbm
 
@@ -197,14 +198,7 @@ def _tuned(station: RadioStation, radio: ResolvedRadio) -> tuple[int, int]:
 
 def _links(station: RadioStation, radio: ResolvedRadio) -> list[ResolvedLink]:
     """Return a radio's further links with their widths and bands."""
-    return [
-        ResolvedLink(
-            channel=link.channel,
-            width_mhz=link.width_mhz or radio.width_mhz,
-            band_ghz=link.band_ghz or radio.band,
-        )
-        for link in station.links
-    ]
+    return [completed(link, radio.width_mhz, radio.band) for link in station.links]
 
 
 def _further(station: RadioStation, radio: ResolvedRadio) -> dict[str, Any]:

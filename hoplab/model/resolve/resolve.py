@@ -22,7 +22,6 @@ from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import Cell
 from hoplab.model.keys.interferers import Interferer, with_steps
 from hoplab.model.keys.medium_file import MediumFile
-from hoplab.model.keys.multilink import FurtherLink
 from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ, Indoor, band_of
 from hoplab.model.keys.resolved import (
     FLOWS,
@@ -31,7 +30,6 @@ from hoplab.model.keys.resolved import (
     ResolvedBackbone,
     ResolvedBranch,
     ResolvedCell,
-    ResolvedLink,
     ResolvedMedium,
     ResolvedRadio,
 )
@@ -61,6 +59,7 @@ from hoplab.model.keys.traffic import (
 )
 from hoplab.model.keys.variants import DEFAULT, FIXED_WINDOW, uses_sack
 from hoplab.model.network.channels import channel_mhz
+from hoplab.model.network.multilink import completed
 from hoplab.model.network.plan import addresses_of
 from hoplab.model.network.powers import indoor, received_dbm
 from hoplab.model.network.reach import reach_m
@@ -201,7 +200,8 @@ def _narrowed(kind: type[T], written: BaseModel, update: dict[str, Any]) -> T:
 
 def _cell(cell: Cell, index: int, radio: ResolvedRadio) -> ResolvedCell:
     name = cell.name or f"cell{index}"
-    links = tuple(_link(link, cell, radio) for link in cell.links)
+    width_mhz = cell.width_mhz or radio.width_mhz
+    links = tuple(completed(link, width_mhz, radio.band) for link in cell.links)
     update: dict[str, object] = {"name": name, "ssid": cell.ssid or name, "links": links}
     if cell.roaming is not None:
         half_dbm = round(received_dbm(radio, reach_m(radio) / 2))
@@ -213,14 +213,6 @@ def _cell(cell: Cell, index: int, radio: ResolvedRadio) -> ResolvedCell:
             "wire_delay_ms": cell.wire.delay_ms,
         }
     return _narrowed(ResolvedCell, cell, update)
-
-
-def _link(link: FurtherLink, cell: Cell, radio: ResolvedRadio) -> ResolvedLink:
-    update = {
-        "width_mhz": link.width_mhz or cell.width_mhz or radio.width_mhz,
-        "band_ghz": link.band_ghz or radio.band,
-    }
-    return _narrowed(ResolvedLink, link, update)
 
 
 def _backbone(backbone: Backbone, index: int) -> ResolvedBackbone:
