@@ -13,7 +13,7 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
-from tests.validate import classes, high_efficiency, multilink, ofdma
+from tests.validate import bsrp, classes, high_efficiency, multilink, ofdma
 from tests.validate.aggregation import Case
 from tests.validate.saturation import (
     BEST_EFFORT,
@@ -329,6 +329,16 @@ def test_stations_send_together_when_their_access_point_asks(
     # A SIFS and the way later.
     ways = [begins - ends for begins, ends in zip(sorted(sent), sorted(asked), strict=False)]
     assert all(16e-6 < way < 16.2e-6 for way in ways)
+
+
+def test_uploads_by_tcp_are_asked_for_where_queues_are_polled(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """Four senders empty their queues again and again. Without polls no trigger asks them."""
+    for bsrp_ms in (0, bsrp.BSRP_MS):
+        run_scenario(tomli_w.dumps(bsrp.uploads(4, bsrp_ms) | {"duration_s": 1.3}))
+    without, polled = (bsrp.uploaded(results.load(tmp_path / f"run{i}"))[1] for i in (1, 2))
+    assert without < 0.1 and polled > 0.9
 
 
 def test_a_device_sends_on_all_of_its_links(tmp_path: Path, run_scenario: Run) -> None:

@@ -51,6 +51,15 @@ def resolved(text: str, radio: str = TOGETHER, profile: str = "80211ax") -> Reso
             TOGETHER + "ofdma_uplink = true\n",
             {"scheduler": "airtime", "acknowledgement": "mu-bar", "uplink": True},
         ),
+        (
+            TOGETHER + "ofdma_uplink = true\nofdma_bsrp_ms = 2.5\n",
+            {
+                "scheduler": "airtime",
+                "acknowledgement": "mu-bar",
+                "uplink": True,
+                "bsrp_ns": 2_500_000,
+            },
+        ),
     ],
 )
 def test_the_document_names_it_only_where_it_is_asked_for(
@@ -74,6 +83,10 @@ def test_the_document_names_it_only_where_it_is_asked_for(
         (CELL, TOGETHER + "rts_threshold = 500\n", ["radio.rts_threshold: 500", "set 2347"]),
         (CELL, 'ofdma_ack = "sequential"\n', ["ofdma_ack counts only where ofdma is"]),
         (CELL, "ofdma_uplink = true\n", ["ofdma_uplink counts only where ofdma is"]),
+        (CELL, "ofdma_bsrp_ms = 5\n", ["ofdma_bsrp_ms counts only where ofdma is"]),
+        (CELL, TOGETHER + "ofdma_bsrp_ms = 5\n", ["ofdma_bsrp_ms: 5", "set ofdma_uplink = true"]),
+        (CELL, TOGETHER + "ofdma_uplink = true\nofdma_bsrp_ms = -1\n", ["ofdma_bsrp_ms", "-1"]),
+        (CELL, TOGETHER + "ofdma_uplink = true\nofdma_bsrp_ms = nan\n", ["ofdma_bsrp_ms"]),
         (CELL, 'ofdma = "fastest"\n', ["radio.ofdma", "round-robin"]),
     ],
 )

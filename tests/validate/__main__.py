@@ -37,6 +37,7 @@ PARTS = {
     "wifi/he": "high_efficiency:items",
     "wifi/multilink": "multilink:items",
     "wifi/ofdma": "ofdma:items",
+    "wifi/bsrp": "bsrp:items",
     "wifi/widths": "widths:items",
     "wifi/2-ghz": "two_ghz:items",
     "wifi/power-save": "power_save:items",

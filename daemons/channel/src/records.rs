@@ -499,6 +499,7 @@ fn radio_row<'a>(medium: &Medium, radio: RadioId, name: &'a str) -> radios::Row<
             AirKind::BlockAck,
             AirKind::BlockAckRequest,
             AirKind::Trigger,
+            AirKind::BufferStatus,
         ]
         .map(airtime_s)
         .into_iter()

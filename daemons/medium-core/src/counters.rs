@@ -19,12 +19,14 @@ pub enum AirKind {
     Broadcast,
     BlockAckRequest,
     BlockAck,
-    /// Asks several stations for their frames.
+    /// Asks several stations for their frames, or what waits at them.
     Trigger,
+    /// Tells what waits at a station (802.11ax-2021 26.5.5).
+    BufferStatus,
 }
 
 impl AirKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Data,
         Self::Ack,
         Self::Rts,
@@ -34,6 +36,7 @@ impl AirKind {
         Self::BlockAckRequest,
         Self::BlockAck,
         Self::Trigger,
+        Self::BufferStatus,
     ];
 
     pub fn name(self) -> &'static str {
@@ -47,6 +50,7 @@ impl AirKind {
             Self::BlockAckRequest => "block-ack-request",
             Self::BlockAck => "block-ack",
             Self::Trigger => "trigger",
+            Self::BufferStatus => "buffer-status",
         }
     }
 }

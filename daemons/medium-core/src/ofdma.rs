@@ -16,6 +16,10 @@ pub struct Ofdma {
     /// It also asks several stations at once for their frames (26.5.2).
     #[cfg_attr(feature = "serde", serde(default))]
     pub uplink: bool,
+    /// It also polls queues (BSRP): after its own frames, and when so long has passed since it did
+    /// (26.5.5).
+    #[cfg_attr(feature = "serde", serde(default, rename = "bsrp_ns"))]
+    pub bsrp: Option<Duration>,
 }
 
 /// How long a station does not contend by itself after a trigger has asked it. This is AIFSN 0 and an
@@ -87,9 +91,11 @@ pub(crate) struct Report {
     /// Of the station on the whole channel.
     pub rate: Rate,
     pub served: Served,
-    /// When it was asked last.
+    /// When it was asked for frames last.
     pub asked: Instant,
-    /// How often it was asked in vain since that.
+    /// When its queues were polled last.
+    pub polled: Instant,
+    /// How often it was asked or polled in vain since it told something.
     pub silent: u32,
 }
 

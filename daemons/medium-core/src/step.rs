@@ -21,6 +21,10 @@ pub enum Step {
     Trigger,
     /// Asks several stations at once for their frames (9.3.1.22.2: basic trigger).
     Poll,
+    /// Asks several stations at once what waits at them (9.3.1.22.6: BSRP trigger).
+    Bsrp,
+    /// Tells that (26.5.5: a QoS Null frame with a BSR Control field).
+    BufferStatus,
     /// A request for a BlockAck of earlier frames (9.3.1.7).
     BlockAckRequest,
     BlockAck,
@@ -35,7 +39,8 @@ impl Step {
             Self::Data => acknowledged.then_some(Self::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Self::BlockAck),
             Self::Poll => Some(Self::Aggregate),
-            Self::Shared | Self::Ack | Self::BlockAck => None,
+            Self::Bsrp => Some(Self::BufferStatus),
+            Self::Shared | Self::Ack | Self::BlockAck | Self::BufferStatus => None,
         }
     }
 
@@ -46,7 +51,8 @@ impl Step {
             Self::Data => acknowledged.then_some(Answer::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Answer::BlockAck),
             Self::Poll => Some(Answer::Frames),
-            Self::Shared | Self::Cts | Self::Ack | Self::BlockAck => None,
+            Self::Bsrp => Some(Answer::BufferStatus),
+            Self::Shared | Self::Cts | Self::Ack | Self::BlockAck | Self::BufferStatus => None,
         }
     }
 
@@ -66,12 +72,14 @@ impl Step {
             Self::Cts => Some(Answer::Cts),
             Self::Ack => Some(Answer::Ack),
             Self::BlockAck => Some(Answer::BlockAck),
+            Self::BufferStatus => Some(Answer::BufferStatus),
             Self::Rts
             | Self::Data
             | Self::Aggregate
             | Self::Shared
             | Self::Trigger
             | Self::Poll
+            | Self::Bsrp
             | Self::BlockAckRequest => None,
         }
     }
@@ -85,7 +93,8 @@ impl Step {
             Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
             Self::Data | Self::Aggregate | Self::Shared => AirKind::Data,
-            Self::Poll => AirKind::Trigger,
+            Self::Poll | Self::Bsrp => AirKind::Trigger,
+            Self::BufferStatus => AirKind::BufferStatus,
             Self::Trigger | Self::BlockAckRequest => AirKind::BlockAckRequest,
             Self::BlockAck => AirKind::BlockAck,
         }
@@ -106,6 +115,7 @@ mod tests {
                 Step::Aggregate,
                 Step::Shared,
                 Step::Trigger,
+                Step::Bsrp,
                 Step::BlockAckRequest,
             ] {
                 let next = step.next(acknowledged);

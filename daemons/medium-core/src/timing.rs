@@ -27,6 +27,10 @@ const MU_BAR_USER_BYTES: usize = 5 + 4;
 
 /// Of a trigger frame that asks for frames, for each user (9.3.1.22.2).
 const POLL_USER_BYTES: usize = 5 + 1;
+/// Of one that polls queues, for each user (9.3.1.22.6).
+const BSRP_USER_BYTES: usize = 5;
+/// Of a QoS Null frame with a BSR Control field: MAC header with QoS and HT control, and FCS (9.3.2.1).
+const BUFFER_STATUS_BYTES: usize = 30 + 4;
 /// Of a BlockAck to several users: without users, and for each but his bitmap (9.3.1.8.6).
 const MULTI_STA_BYTES: usize = 22;
 const MULTI_STA_USER_BYTES: usize = 4;
@@ -39,6 +43,7 @@ pub enum Answer {
     BlockAck,
     /// Frames that a trigger asks for, which last as it says.
     Frames,
+    BufferStatus,
 }
 
 /// Times that follow from the PHY and from whether frames are acknowledged, worked out once.
@@ -102,6 +107,7 @@ impl Timing {
             Answer::Ack => ACK_BYTES,
             Answer::BlockAck => self.block_ack_bytes,
             Answer::Frames => 0,
+            Answer::BufferStatus => BUFFER_STATUS_BYTES,
         }
     }
 
@@ -119,6 +125,11 @@ impl Timing {
     /// Octets of a trigger frame that asks so many users for their frames.
     pub fn poll_bytes(&self, users: usize) -> usize {
         MU_BAR_BYTES + POLL_USER_BYTES * users
+    }
+
+    /// Octets of a trigger frame that polls the queues of so many users.
+    pub fn bsrp_bytes(&self, users: usize) -> usize {
+        MU_BAR_BYTES + BSRP_USER_BYTES * users
     }
 
     /// Octets of a BlockAck to so many users.
@@ -163,7 +174,12 @@ impl Timing {
 
     /// Of the BlockAcks at these rates that a trigger asks for.
     pub fn triggered_block_acks(&self, rates: &[Rate]) -> Shape {
-        let bytes = self.block_ack_bytes + DELIMITER_BYTES;
+        self.triggered(Answer::BlockAck, rates)
+    }
+
+    /// Of such answers at these rates that a trigger asks for.
+    pub fn triggered(&self, answer: Answer, rates: &[Rate]) -> Shape {
+        let bytes = self.answer_bytes(answer) + DELIMITER_BYTES;
         let trained = rates.iter().map(|rate| self.phy.triggered_preamble(*rate));
         let preamble = trained.max().unwrap_or_default();
         let users = rates.iter().map(|rate| (bytes, *rate));

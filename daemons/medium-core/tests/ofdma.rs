@@ -38,6 +38,7 @@ fn params(acknowledgement: Option<Acknowledgement>) -> Params {
             scheduler: Scheduler::RoundRobin,
             acknowledgement,
             uplink: false,
+            bsrp: None,
         }),
         queue_packets: 20_000,
         capture_db: 1000.0,
@@ -402,7 +403,12 @@ fn with_uplink(by: Acknowledgement) -> Params {
 /// Triggers, answers and BlockAcks that get lost delay frames, and lose none.
 #[test]
 fn frames_that_a_trigger_asks_for_survive_losses() {
-    for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0)] {
+    let ends = [(0, 1), (1, 0), (0, 2), (2, 0)];
+    let both = [with_uplink(Acknowledgement::MuBar), with_bsrp(5)];
+    let cases = both
+        .iter()
+        .flat_map(|params| ends.map(|ends| (params, ends)));
+    for (params, (from, to)) in cases {
         let rule = LossRule {
             takes: Takes::Frames,
             active: ms(20)..ms(400),
@@ -414,7 +420,7 @@ fn frames_that_a_trigger_asks_for_survive_losses() {
         };
         let params = Params {
             retry_short: 30,
-            ..with_uplink(Acknowledgement::MuBar)
+            ..params.clone()
         };
         let mut medium = access_point(params, cell(4), vec![rule]);
         let rate = he(7, Width::Mhz20);
@@ -465,6 +471,159 @@ fn a_station_that_goes_off_is_asked_no_longer() {
     assert!(asked(0, 3) > 0);
     assert!(asked(100, 3) <= 7, "{}", asked(100, 3));
     assert!(asked(300, 1) > 20 && asked(300, 2) > 20);
+}
+
+/// Queues are polled, too, at the latest after so long.
+fn with_bsrp(milliseconds: u64) -> Params {
+    let mut params = with_uplink(Acknowledgement::MuBar);
+    params.ofdma = params.ofdma.map(|ofdma| Ofdma {
+        bsrp: Some(Duration::from_millis(milliseconds)),
+        ..ofdma
+    });
+    Params {
+        trace: true,
+        ..params
+    }
+}
+
+/// So many frames of each of these stations come to their queues at this time.
+fn come(medium: &mut Medium, at_ms: u64, stations: usize, frames: u64) {
+    medium.advance(ms(at_ms));
+    for id in 0..frames * stations as u64 {
+        let from = 1 + (id % stations as u64) as usize;
+        let frame = data(at_ms * 1000 + id, 0, 1000, he(7, Width::Mhz20));
+        medium.enqueue(RadioId::new(from), frame);
+    }
+}
+
+/// Until then twenty frames wait at each station.
+fn keep_queues(medium: &mut Medium, stations: usize, until_ms: u64) {
+    let frame = |id| data(id, 0, 1000, he(7, Width::Mhz20));
+    let mut ids = 0..;
+    for station in (1..=stations).flat_map(|station| [station; 20]) {
+        medium.enqueue(RadioId::new(station), frame(ids.next().unwrap()));
+    }
+    while let Some(next) = medium.next_deadline().filter(|next| *next < ms(until_ms)) {
+        medium.advance(next);
+        while let Some(output) = medium.poll_output() {
+            if let Output::Status { radio, .. } = output {
+                medium.enqueue(radio, frame(ids.next().unwrap()));
+            }
+        }
+    }
+}
+
+/// Stations that were asked do not contend for 32.8 ms, even if their queues are empty. A poll finds
+/// what has come since, and a trigger asks for it in the same TXOP.
+#[test]
+fn a_poll_of_queues_finds_frames_that_have_come_since() {
+    for (stations, unit_bits) in [(2, 204), (4, 96)] {
+        let mut medium = access_point(with_bsrp(5), cell(stations), vec![]);
+        keep_queues(&mut medium, stations, 100);
+        run(&mut medium, 120);
+        assert_eq!(medium.audit().open, 0);
+        come(&mut medium, 121, stations, 1);
+        let (aired, outputs) = run(&mut medium, 128);
+        let of = |kind| {
+            let is_it = move |one: &&Aired| one.kind == kind && one.at > ms(121);
+            aired.iter().filter(is_it)
+        };
+        let came = |output: &&Output| matches!(output, Output::Deliver { .. });
+        assert_eq!(outputs.iter().filter(came).count(), stations);
+        let data: Vec<&Aired> = of(AirKind::Data).collect();
+        assert_eq!(data.len(), stations);
+        assert!(data.iter().all(|one| one.at == data[0].at));
+        let told: Vec<&Aired> = of(AirKind::BufferStatus)
+            .filter(|one| one.at < data[0].at)
+            .collect();
+        assert_eq!(told.len(), stations);
+        let triggers: Vec<&Aired> = of(AirKind::Trigger)
+            .filter(|one| one.at < data[0].at)
+            .collect();
+        let [poll, .., trigger] = triggers[..] else {
+            panic!("a poll and a trigger")
+        };
+        // 28 octets, and 5 or 6 for each station. The answers have 34 octets and a delimiter.
+        assert_eq!(poll.bytes, 28 + 5 * stations);
+        assert_eq!(trigger.bytes, 28 + 6 * stations);
+        let symbols = ((16.0 + 8.0 * 38.0) / unit_bits as f64).ceil();
+        let us = |one: &Aired| one.until.since(one.at).as_nanos() as f64 / 1000.0;
+        assert_eq!(us(poll), control_us(poll.bytes));
+        assert_eq!(us(told[0]), 48.0 + 14.4 * symbols);
+        let sifs = Duration::from_micros(16);
+        assert!(told.iter().all(|one| one.at == poll.until + sifs));
+        assert_eq!(poll.until + poll.nav, told[0].until);
+        assert_eq!(trigger.at, told[0].until + sifs);
+        assert_eq!(data[0].at, trigger.until + sifs);
+    }
+}
+
+/// The host of the access point answers each frame, as TCP does, and each answer brings the next
+/// frame. Queues are empty between, so the access point knows of them by polls alone.
+#[test]
+fn senders_that_wait_for_answers_are_asked_where_queues_are_polled() {
+    let share = |params: Params| {
+        let mut medium = access_point(params, cell(4), vec![]);
+        let rate = he(7, Width::Mhz20);
+        let frame = |id, to, bytes| data(id, to, bytes, rate);
+        for station in 1..=4 {
+            for id in 0..8 {
+                let id = 100 * id + station as u64;
+                medium.enqueue(RadioId::new(station), frame(id, 0, 1500));
+            }
+        }
+        let (mut asked, mut alone) = (0, 0);
+        let mut id = 10_000;
+        let end = after(SECOND);
+        while let Some(next) = medium.next_deadline().filter(|next| *next < end) {
+            medium.advance(next);
+            while let Some(output) = medium.poll_output() {
+                match output {
+                    Output::Deliver { from, to, .. } => {
+                        id += 1;
+                        let bytes = if to == RadioId::new(0) { 80 } else { 1500 };
+                        medium.enqueue(to, frame(id, from.index(), bytes));
+                    }
+                    Output::Aired(one) if one.kind == AirKind::Data && one.bytes == 1500 => {
+                        let is_asked = one.rate.scheme().is_some_and(|it| it.unit.is_some());
+                        *(if is_asked { &mut asked } else { &mut alone }) += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(medium.audit().holds());
+        (asked as f64 / f64::from(asked + alone), asked + alone)
+    };
+    let plain = Params {
+        trace: true,
+        ..with_uplink(Acknowledgement::MuBar)
+    };
+    let (without, with) = (share(plain), share(with_bsrp(10)));
+    println!("asked, frames: {without:?} without polls, {with:?} with");
+    assert!(without.0 < 0.2 && with.0 > 0.9, "{without:?} {with:?}");
+}
+
+/// Nothing else is on the air: an access point polls as often as it is told to.
+#[test]
+fn queues_are_polled_at_the_interval_and_silent_stations_no_longer() {
+    let mut medium = access_point(with_bsrp(10), cell(3), vec![]);
+    come(&mut medium, 2, 3, 1);
+    medium.schedule_power(ms(500), RadioId::new(3), false);
+    let (aired, _) = run(&mut medium, 1000);
+    let polls = |of: usize, from: u64, until: u64| {
+        let is_it = |one: &&Aired| {
+            let to = To::Radio(RadioId::new(of));
+            one.kind == AirKind::Trigger && one.to == to && (ms(from)..ms(until)).contains(&one.at)
+        };
+        aired.iter().filter(is_it).count()
+    };
+    // One more when a station is new, then each 10 ms and the time to win the channel.
+    let [first, last] = [polls(1, 0, 500), polls(3, 0, 500)];
+    assert!((47..=52).contains(&first), "{first}");
+    assert!(last.abs_diff(first) <= 2, "{first} {last}");
+    assert_eq!(polls(3, 500, 1000), 7);
+    assert!(polls(1, 500, 1000) >= 47);
 }
 
 /// Both ways at once: an access point sends and asks by turns, so that each gets half of the PPDUs.

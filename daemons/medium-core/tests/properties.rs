@@ -321,6 +321,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [u
                     AirKind::BlockAck,
                     AirKind::BlockAckRequest,
                     AirKind::Trigger,
+                    AirKind::BufferStatus,
                 ];
                 triggers += usize::from(aired.kind == AirKind::Trigger);
                 assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
@@ -390,6 +391,7 @@ fn served_together(run: u64) -> Drawn {
         acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
             [(run / 9) as usize % 2],
         uplink: run % 2 == 0,
+        bsrp: (run % 4 == 0).then(|| Duration::from_millis(run % 3)),
     });
     for (at, from, frame) in &mut drawn.load {
         // In a tenth of the time, so that queues fill up.

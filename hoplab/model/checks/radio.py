@@ -123,6 +123,11 @@ def _served_together(scenario: Resolved) -> None:
             f"radio.rts_threshold: {radio.rts_threshold}, but with radio.ofdma no RTS goes before "
             f"frames of several stations; set {NO_RTS}"
         )
+    if radio.ofdma_bsrp_ms and not radio.ofdma_uplink:
+        raise ScenarioError(
+            f"radio.ofdma_bsrp_ms: {radio.ofdma_bsrp_ms:g}, but without radio.ofdma_uplink nobody "
+            "is asked for what a poll finds; set ofdma_uplink = true"
+        )
 
 
 def _kernels_agreements(scenario: Resolved) -> None:

@@ -312,6 +312,7 @@ class Radio(Table):
         "ofdma": ("standard", ("802.11ax",)),
         "ofdma_ack": ("ofdma", SCHEDULERS),
         "ofdma_uplink": ("ofdma", SCHEDULERS),
+        "ofdma_bsrp_ms": ("ofdma", SCHEDULERS),
         "propagation_delay": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
@@ -344,6 +345,14 @@ class Radio(Table):
     )
     ofdma_uplink: Switch = key(
         False, "access points also ask several stations at once for their frames, by a trigger"
+    )
+    ofdma_bsrp_ms: Number = key(
+        0,
+        "they also poll stations' queues (BSRP): after their own frames, and when so long has "
+        "passed since; 0: never",
+        unit="ms",
+        ge=0,
+        le=1000,
     )
     standard: Standard | None = key(
         None, "PHY, preambles and rates; `802.11ax` and `802.11be` in cells and meshes only"

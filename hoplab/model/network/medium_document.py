@@ -286,6 +286,8 @@ def _ofdma(radio: ResolvedRadio) -> dict[str, Any]:
     found: dict[str, Any] = {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}
     if radio.ofdma_uplink:
         found["uplink"] = True
+    if radio.ofdma_bsrp_ms:
+        found["bsrp_ns"] = _nanoseconds(1000 * radio.ofdma_bsrp_ms)
     return {"ofdma": found}
 
 

@@ -70,6 +70,7 @@ impl Event {
                     Timer::Loaded => 11,
                     Timer::Reorder => 12,
                     Timer::Held(_) => 13,
+                    Timer::Bsrp => 14,
                 };
                 (kind, radio.index())
             }

@@ -88,8 +88,8 @@ impl Medium {
     ) -> Option<Instant> {
         let (station, setup) = (&self.radios[radio], &self.setup);
         let ahead = match timer {
-            // `batteries_last` bounds the one, and only EDCA has the other.
-            Timer::Empty | Timer::Reorder | Timer::Held(_) => return None,
+            // `batteries_last` bounds the one, and only EDCA has the others.
+            Timer::Empty | Timer::Reorder | Timer::Held(_) | Timer::Bsrp => return None,
             Timer::Served => Duration::ZERO,
             Timer::Prepared => {
                 let refused = station.host.refuses_after(&station.limits);

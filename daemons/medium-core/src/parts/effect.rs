@@ -28,6 +28,8 @@ pub enum Timer {
     Loaded,
     /// This access function of a station has waited for a trigger for long.
     Held(u8),
+    /// An access point polls queues again.
+    Bsrp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

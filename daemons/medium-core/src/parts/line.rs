@@ -857,6 +857,25 @@ impl Line {
             .then_some(Batch { shape, ..batch })
     }
 
+    /// Octets of an A-MPDU to this receiver that a trigger may ask for, a request before it included.
+    pub fn waiting_for(&self, to: RadioId, setup: &Setup) -> usize {
+        let mut flows = self.turns.iter().map(|at| &self.flows[*at]);
+        let Some(flow) = flows.find(|flow| flow.to() == Some(to)) else {
+            return 0;
+        };
+        let request = match flow.request {
+            Request::Due(_) => BLOCK_ACK_REQUEST_BYTES,
+            Request::No if flow.candidate(0, None, setup).is_none() => return 0,
+            Request::No => 0,
+        };
+        let rate = flow.mpdus.front().map(|head| head.attempts(None).rate);
+        let limits = rate.and_then(|rate| setup.limits(rate));
+        let spacing = limits.map_or(0, |limits| limits.spacing_bytes);
+        let frames = flow.mpdus.iter();
+        let octets = frames.map(|mpdu| subframe_bytes(mpdu.frame.bytes, spacing));
+        request + octets.sum::<usize>()
+    }
+
     /// Octets of an A-MPDU that wait behind a batch in its flow.
     pub fn waiting_behind(&self, batch: &Batch, setup: &Setup) -> usize {
         let limits = setup.limits(batch.attempts.rate);

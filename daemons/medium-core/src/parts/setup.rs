@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rules and times of all radios of a channel, computed once.
 
+use hoplab_base::Duration;
+
 use super::{AggregateLimits, Contention, Devices, Hearing, RetryLimits};
 use crate::timing::Timing;
 use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
@@ -95,6 +97,15 @@ impl Setup {
     /// Whether access points ask stations for their frames.
     pub fn polls(&self) -> bool {
         self.params.ofdma.is_some_and(|ofdma| ofdma.uplink)
+    }
+
+    /// How long an access point waits at most until it polls queues again; none where it does not.
+    pub fn bsrp(&self) -> Option<Duration> {
+        let ofdma = self
+            .params
+            .ofdma
+            .filter(|ofdma| ofdma.uplink && self.params.edca.is_some());
+        ofdma.and_then(|ofdma| ofdma.bsrp)
     }
 
     /// Whether the hosts make the block ack agreements.

@@ -60,7 +60,9 @@ impl Radio {
     pub(super) fn has_work(&self, function: usize, setup: &Setup) -> bool {
         let link = self.link(setup).number;
         let line = &self.functions[function].line;
-        line.has_work(link, setup) || self.may_poll(function, setup)
+        line.has_work(link, setup)
+            || self.may_poll(function, setup)
+            || self.may_bsrp(function, setup)
     }
 
     /// There may be something new to send that came by way of another link of the device.
@@ -73,9 +75,11 @@ impl Radio {
         }
     }
 
-    /// Whether frames that go by this function wait at several stations.
+    /// Whether frames that go by this function wait at stations, several or one that is asked alone.
     pub(super) fn may_poll(&self, function: usize, setup: &Setup) -> bool {
-        self.is_access_point && setup.polls() && self.waiting_for_poll(function).nth(1).is_some()
+        let others = usize::from(!self.asks_alone(setup));
+        let mut waiting = self.waiting_for_poll(function);
+        self.is_access_point && setup.polls() && waiting.nth(others).is_some()
     }
 
     /// Stations at which such frames wait, by their place among the reports.

@@ -3,6 +3,7 @@
 //! returned as effects.
 
 mod ahead;
+mod bsrp;
 mod contend;
 mod hear;
 mod poll;
@@ -56,6 +57,10 @@ pub struct Radio {
     txop: Txop,
     /// What it knows of stations' queues, in order of the radios.
     reports: Vec<Report>,
+    /// It polls their queues when it wins the channel.
+    bsrp_due: bool,
+    /// When it is due at the latest.
+    bsrp_at: Instant,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -90,6 +95,8 @@ impl Radio {
             is_access_point: false,
             txop: Txop::default(),
             reports: Vec::new(),
+            bsrp_due: false,
+            bsrp_at: Instant::ZERO,
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
@@ -147,7 +154,8 @@ impl Radio {
                 self.contend_anew(function.into(), at);
                 self.resume(at, effects);
             }
-            Timer::Empty => {}
+            Timer::Bsrp if at.now >= self.bsrp_at => self.bsrp_is_due(at, effects),
+            Timer::Bsrp | Timer::Empty => {}
         }
         None
     }
@@ -174,6 +182,8 @@ impl Radio {
         }
         self.txop.stop();
         self.reports.clear();
+        self.bsrp_due = false;
+        self.bsrp_at = Instant::ZERO;
         let unsent = self.exchange.forget();
         let on_air = self.host.acknowledged();
         self.agreements.orphan(unsent.into_iter().chain(on_air));

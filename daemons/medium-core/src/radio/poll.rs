@@ -4,14 +4,14 @@
 
 use alloc::vec::Vec;
 
-use hoplab_base::Instant;
+use hoplab_base::{Duration, Instant};
 
 use super::{Moment, Radio};
 use crate::ofdma::{Candidate, Report, Served, HELD};
 use crate::parts::{Asked, Effect, Effects, Ppdu, Timer, Wake};
 use crate::phy::Shape;
 use crate::step::Step;
-use crate::{Modulation, RadioId, Rate, To, Unit};
+use crate::{Modulation, RadioId, Rate, To, Unit, Width};
 
 impl Radio {
     /// A station's frame tells how much waits behind it.
@@ -39,11 +39,15 @@ impl Radio {
                 rate: ppdu.rate,
                 served: Served::default(),
                 asked: Instant::ZERO,
+                polled: Instant::ZERO,
                 silent: 0,
             };
             self.reports.insert(place, report);
             place
         });
+        if found.is_err() {
+            self.bsrp_is_due(at, effects);
+        }
         let report = &mut self.reports[place];
         report.function = function;
         report.octets = octets;
@@ -53,6 +57,17 @@ impl Radio {
             true => report.served.gets(8.0 * ppdu.bytes as f64),
             false => report.rate = ppdu.rate,
         }
+        self.heard_of(from, function, at, effects);
+    }
+
+    /// That station has told what waits at it for this function.
+    pub(super) fn heard_of(
+        &mut self,
+        from: RadioId,
+        function: usize,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
         self.txop.polled.retain(|polled| *polled != from);
         if self.may_poll(function, at.setup) {
             self.contend(function, at, effects);
@@ -68,16 +83,36 @@ impl Radio {
             return None;
         }
         let stations = self.stations_to_poll(function, at)?;
-        let rates: Vec<Rate> = stations.iter().map(|(_, rate)| *rate).collect();
         let shape = self.shape_of_answers(&stations, at);
-        let control = timing.common_rate(rates.iter().copied());
-        let answered = timing.answered_all(rates.len(), control);
-        let nav = timing.sifs + shape.lasts + answered;
+        let control = timing.common_rate(stations.iter().map(|(_, rate)| *rate));
+        let answered = timing.answered_all(stations.len(), control);
+        for (place, _) in &stations {
+            let report = &mut self.reports[*place];
+            report.asked = at.now;
+            report.served.airtime += shape.lasts / stations.len() as u64;
+        }
+        self.txop.polled_last = true;
+        let bytes = timing.poll_bytes(stations.len());
+        self.trigger(Step::Poll, bytes, &stations, (shape, answered), at)
+    }
+
+    /// A trigger frame of so many octets to stations, by their places among the reports. Each is to
+    /// answer at its rate, and what acknowledges the answers ends so long after them.
+    pub(super) fn trigger(
+        &mut self,
+        step: Step,
+        bytes: usize,
+        stations: &[(usize, Rate)],
+        (shape, answered): (Shape, Duration),
+        at: Moment<'_>,
+    ) -> Option<Ppdu> {
+        let timing = &at.setup.timing;
+        let control = timing.common_rate(stations.iter().map(|(_, rate)| *rate));
+        let answers = timing.sifs + shape.lasts;
         let mut parts = stations.iter().map(|(place, rate)| {
             let to = To::Radio(self.reports[*place].from);
-            let bytes = timing.poll_bytes(rates.len());
             Ppdu {
-                function: function as u8,
+                function: self.txop.function as u8,
                 rate: control,
                 width: rate.width(),
                 asked: Some(Asked {
@@ -85,37 +120,26 @@ impl Radio {
                     shape,
                     answered,
                 }),
-                answered: Some(timing.sifs + shape.lasts),
-                ..(self.exchange).control(Step::Poll, to, bytes, nav, setup)
+                answered: Some(answers),
+                ..(self.exchange).control(step, to, bytes, answers + answered, at.setup)
             }
         });
         let first = parts.next()?;
         let beside = parts.collect();
-        for (place, _) in &stations {
-            let report = &mut self.reports[*place];
-            report.asked = at.now;
-            report.served.airtime += shape.lasts / stations.len() as u64;
-            self.txop.polled.push(report.from);
-        }
+        let asked = stations.iter().map(|(place, _)| self.reports[*place].from);
+        self.txop.polled.extend(asked);
         self.txop.polls = true;
-        self.txop.polled_last = true;
         Some(Ppdu { beside, ..first })
     }
 
     /// Which stations are asked together, by their places among the reports, and the rate of each.
     fn stations_to_poll(&mut self, function: usize, at: Moment<'_>) -> Option<Vec<(usize, Rate)>> {
-        let widest = self.txop.widest;
-        let candidate = |(flow, report): (usize, &Report)| Candidate {
-            flow,
-            rate: widest.map_or(report.rate, |width| report.rate.at_most(width)),
-            served: report.served,
+        let waiting = self.waiting_for_poll(function);
+        let (mut found, width) = self.sharing(waiting, |report| report.asked)?;
+        let (unit, units) = match found.len() {
+            1 if self.asks_alone(at.setup) => Unit::for_each(1, width),
+            users => Unit::shared(users, width)?,
         };
-        let mut found: Vec<Candidate> = self.waiting_for_poll(function).map(candidate).collect();
-        // By turns: who was asked longest ago comes first.
-        found.sort_by_key(|candidate| self.reports[candidate.flow].asked);
-        let channel = found.first()?.channel();
-        found.retain(|candidate| candidate.channel() == channel);
-        let (unit, units) = Unit::shared(found.len(), channel.0)?;
         for candidate in &found {
             self.reports[candidate.flow].served.pass_round();
         }
@@ -123,6 +147,27 @@ impl Radio {
         found.truncate(units);
         let rate = |candidate: Candidate| Some((candidate.flow, candidate.rate.asked_on(unit)?));
         found.into_iter().map(rate).collect()
+    }
+
+    /// Those of these stations that can answer together, by turns: who was `asked` longest ago comes
+    /// first. And the width of their channel.
+    pub(super) fn sharing<'a>(
+        &'a self,
+        stations: impl Iterator<Item = (usize, &'a Report)>,
+        asked: impl Fn(&Report) -> Instant,
+    ) -> Option<(Vec<Candidate>, Width)> {
+        let widest = self.txop.widest;
+        let mut found: Vec<Candidate> = stations
+            .map(|(flow, report)| Candidate {
+                flow,
+                rate: widest.map_or(report.rate, |width| report.rate.at_most(width)),
+                served: report.served,
+            })
+            .collect();
+        found.sort_by_key(|candidate| asked(&self.reports[candidate.flow]));
+        let channel = found.first()?.channel();
+        found.retain(|candidate| candidate.channel() == channel);
+        Some((found, channel.0))
     }
 
     /// Long enough for the station with most to send, as far as a PPDU may last.
@@ -162,7 +207,8 @@ impl Radio {
         let number = self.txop.function;
         let function = &mut self.functions[number];
         function.held_until = at.now;
-        if function.line.has_work(0, at.setup) {
+        // By MU EDCA it waits in any case (26.2.7). Without polls nobody would learn of new frames.
+        if function.line.has_work(0, at.setup) || at.setup.bsrp().is_some() {
             function.held_until += HELD;
             effects.push(Effect::Wake(Wake {
                 at: function.held_until,
@@ -184,6 +230,16 @@ impl Radio {
     /// Stations that were asked have answered, or none of them has.
     pub(super) fn poll_ends(&mut self, answered: bool, at: Moment<'_>) {
         self.txop.polls = false;
+        self.count_silent(at);
+        let access = &mut self.functions[self.txop.function].access;
+        match answered {
+            true => access.finish(at.now),
+            false => access.retry(at.now),
+        }
+    }
+
+    /// Some of those that were asked, or polled, have not answered.
+    pub(super) fn count_silent(&mut self, at: Moment<'_>) {
         for silent in self.txop.polled.drain(..) {
             let found = self
                 .reports
@@ -195,11 +251,6 @@ impl Radio {
             if report.silent >= at.setup.params.retry_short {
                 report.octets = 0;
             }
-        }
-        let access = &mut self.functions[self.txop.function].access;
-        match answered {
-            true => access.finish(at.now),
-            false => access.retry(at.now),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Radio {
             self.sense.set_nav(now + ppdu.nav);
         }
         let link = self.link_from(tx.from, at);
-        if mine && ppdu.waiting.is_some() {
+        if mine && ppdu.waiting.is_some() && ppdu.step != Step::BufferStatus {
             if ppdu.triggered {
                 self.exchange.answered(Answer::Frames);
             }
@@ -74,7 +74,8 @@ impl Radio {
                     self.answer_block(tx.from, ppdu, at, effects);
                 }
             }
-            Step::Poll if mine => self.polled(tx.from, ppdu, at, effects),
+            Step::Poll | Step::Bsrp if mine => self.polled(tx.from, ppdu, at, effects),
+            Step::BufferStatus if mine => self.status_told(tx.from, ppdu, at, effects),
             Step::BlockAck if mine && self.is_block_ack_due() => {
                 if let Some(block_ack) = ppdu.block_ack {
                     self.block_acked(tx.from, &block_ack, at, effects);
@@ -248,15 +249,17 @@ impl Radio {
         effects.extend(arrived.map(|arrived| Effect::HandUp { to, arrived }));
     }
 
-    /// A trigger asks this radio for its frames (802.11ax-2021 26.5.2.3). One whose NAV is set by
-    /// others, or that is amid an exchange of its own, does not answer.
+    /// A trigger asks this radio for its frames, or what waits (802.11ax-2021 26.5.2.3). One whose NAV
+    /// is set by others, or that is amid an exchange of its own, does not answer.
     fn polled(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let busy = self.is_amid_exchange() || self.sense.nav_counts(at.now);
-        if busy || !self.serve_trigger(from, ppdu, at) {
+        let asks_for_frames = ppdu.step == Step::Poll;
+        if busy || (asks_for_frames && !self.serve_trigger(from, ppdu, at)) {
             return;
         }
-        let frames = response(ppdu, from);
-        self.answer(frames, at, effects);
+        let asked = ppdu.asked.filter(|_| !asks_for_frames);
+        let answer = response(ppdu, from).map(|answer| Response { asked, ..answer });
+        self.answer(answer, at, effects);
     }
 
     /// Answer with a BlockAck.

@@ -7,6 +7,7 @@ use super::{Moment, Radio};
 use crate::parts::{Effect, Effects, Ppdu, Sent, Wake};
 use crate::rules::Turn;
 use crate::step::Step;
+use crate::timing::Answer;
 use crate::Outcome;
 
 impl Radio {
@@ -26,6 +27,7 @@ impl Radio {
                 self.host
                     .acknowledge(core::mem::take(&mut response.deliver));
                 return match response.step.answers() {
+                    Some(Answer::BufferStatus) => Some(self.buffer_status(&response, at.setup)),
                     Some(answer) => Some(self.exchange.answer(&response, answer, at.setup)),
                     None => self.batch(at),
                 };

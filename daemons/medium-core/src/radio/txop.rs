@@ -25,14 +25,17 @@ pub struct Txop {
     some_answered: bool,
     /// It asks for their answers when a SIFS is over.
     asks: bool,
-    /// It has asked stations for their frames.
+    /// It has asked stations for their frames, or polled their queues.
     pub polls: bool,
+    /// It knows more of their queues, and goes on when a SIFS is over.
+    pub(super) learns: bool,
     /// Those of them that have not answered.
     pub(super) polled: Vec<RadioId>,
     /// The last TXOP was for their frames, so the next one is for those of this radio.
     pub(super) polled_last: bool,
     /// A trigger has asked for the batch.
     pub(super) triggered: Option<Asked>,
+    begun: Instant,
     ends: Instant,
     /// How wide its PPDUs may be.
     pub(super) widest: Option<Width>,
@@ -74,6 +77,7 @@ impl Txop {
         self.goes_on = false;
         self.asks = false;
         self.polls = false;
+        self.learns = false;
         self.polled.clear();
         self.triggered = None;
     }
@@ -109,17 +113,27 @@ impl Radio {
             return None;
         }
         let params = self.functions[function].params.filter(|_| self.qos);
-        // 0 for one exchange.
         let txop = params.map_or(Duration::ZERO, |params| params.txop);
-        let time = (!txop.is_zero()).then_some(txop);
         self.txop.function = function;
+        self.txop.begun = at.now;
         self.txop.ends = at.now + txop;
         self.txop.widest = self.clear_width(at);
+        self.bsrp(at, effects).or_else(|| self.first_exchange(at))
+    }
+
+    /// Of a TXOP, but that it may have polled queues before.
+    fn first_exchange(&mut self, at: Moment<'_>) -> Option<Ppdu> {
         if let Some(trigger) = self.poll(at) {
             return Some(trigger);
         }
         self.txop.polled_last = false;
-        self.next_batch(time, true, at)
+        let txop = &self.txop;
+        // A limit of 0 is for one exchange.
+        let is_limited = txop.ends > txop.begun;
+        let time = is_limited.then(|| txop.ends.since(at.now));
+        let first = self.next_batch(time, true, at);
+        self.bsrp_after(first.as_ref());
+        first
     }
 
     /// A function's turn has gone to another one of this radio, which counts as a collision
@@ -320,6 +334,9 @@ impl Radio {
         if core::mem::take(&mut self.txop.asks) {
             return self.ask(at);
         }
+        if core::mem::take(&mut self.txop.learns) {
+            return self.after_bsrp(at, effects);
+        }
         if !core::mem::take(&mut self.txop.goes_on) || !self.power.is_up() {
             return None;
         }
@@ -327,6 +344,20 @@ impl Radio {
         let next = match self.transceiver.is_sending() {
             true => None,
             false => self.next_batch(Some(time), false, at),
+        };
+        if next.is_none() {
+            self.end_txop(at, effects);
+        }
+        next
+    }
+
+    /// Stations have told what waits at them. It asks for that in the same TXOP, or sends its own.
+    fn after_bsrp(&mut self, at: Moment<'_>, effects: &mut Effects) -> Option<Ppdu> {
+        self.txop.polls = false;
+        self.count_silent(at);
+        let next = match self.transceiver.is_sending() {
+            true => None,
+            false => self.first_exchange(at),
         };
         if next.is_none() {
             self.end_txop(at, effects);

@@ -123,6 +123,7 @@ fn params(from: &mut Bytes<'_>) -> Params {
                 acknowledgement: [Acknowledgement::MuBar, Acknowledgement::Sequential]
                     [from.below(2)],
                 uplink: from.chance(),
+                bsrp: from.chance().then(|| Duration::from_millis(from.below(50) as u64)),
             });
             Standard::He { signal_extension }
         };
