@@ -89,9 +89,7 @@ def quiet(poll: Poll) -> dict[str, Any]:
 def uploads(stations: int, bsrp_ms: float) -> dict[str, Any]:
     """Each station sends one file without end by TCP."""
     names = [f"n{i}" for i in range(stations)]
-    flows = [
-        {"source": name, "destination": "ap", "congestion_control": "cubic"} for name in names
-    ]
+    flows = [{"source": name, "destination": "ap", "congestion_control": "cubic"} for name in names]
     return _scenario(stations, flows, bsrp_ms)
 
 

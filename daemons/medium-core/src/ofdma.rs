@@ -95,7 +95,7 @@ pub(crate) struct Report {
     pub asked: Instant,
     /// When its queues were polled last.
     pub polled: Instant,
-    /// How often it was asked or polled in vain since it told something.
+    /// How often it was asked or polled in vain since its last report.
     pub silent: u32,
 }
 

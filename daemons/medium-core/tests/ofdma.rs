@@ -604,7 +604,7 @@ fn senders_that_wait_for_answers_are_asked_where_queues_are_polled() {
     assert!(without.0 < 0.2 && with.0 > 0.9, "{without:?} {with:?}");
 }
 
-/// Nothing else is on the air: an access point polls as often as it is told to.
+/// Nothing else is on the air: an access point polls as often as its key says.
 #[test]
 fn queues_are_polled_at_the_interval_and_silent_stations_no_longer() {
     let mut medium = access_point(with_bsrp(10), cell(3), vec![]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Polls of stations' queues (802.11ax-2021 26.5.5). An access point polls those of which it knows no
-//! waiting frames: after each PPDU of its own, as the answer may wait, and after a time without
-//! polls. ns-3's `RrMultiUserScheduler` does so by `EnableBsrp` and `AccessReqInterval`.
+//! waiting frames. It does so after each PPDU of its own, as the answer may wait, and after a time
+//! without polls. `EnableBsrp` and `AccessReqInterval` of ns-3's `RrMultiUserScheduler` are alike.
 
 use alloc::vec::Vec;
 

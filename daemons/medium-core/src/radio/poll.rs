@@ -60,7 +60,7 @@ impl Radio {
         self.heard_of(from, function, at, effects);
     }
 
-    /// That station has told what waits at it for this function.
+    /// It knows now what waits at that station for this function.
     pub(super) fn heard_of(
         &mut self,
         from: RadioId,

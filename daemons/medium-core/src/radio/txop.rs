@@ -351,7 +351,7 @@ impl Radio {
         next
     }
 
-    /// Stations have told what waits at them. It asks for that in the same TXOP, or sends its own.
+    /// It knows what waits at stations. It asks for that in the same TXOP, or sends its own.
     fn after_bsrp(&mut self, at: Moment<'_>, effects: &mut Effects) -> Option<Ppdu> {
         self.txop.polls = false;
         self.count_silent(at);
