@@ -500,6 +500,7 @@ fn radio_row<'a>(medium: &Medium, radio: RadioId, name: &'a str) -> radios::Row<
             AirKind::BlockAckRequest,
             AirKind::Trigger,
             AirKind::BufferStatus,
+            AirKind::Sounding,
         ]
         .map(airtime_s)
         .into_iter()

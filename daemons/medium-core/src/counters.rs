@@ -23,10 +23,12 @@ pub enum AirKind {
     Trigger,
     /// Tells what waits at a station (802.11ax-2021 26.5.5).
     BufferStatus,
+    /// Of the channel to stations, before they get streams of their own.
+    Sounding,
 }
 
 impl AirKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Data,
         Self::Ack,
         Self::Rts,
@@ -37,6 +39,7 @@ impl AirKind {
         Self::BlockAck,
         Self::Trigger,
         Self::BufferStatus,
+        Self::Sounding,
     ];
 
     pub fn name(self) -> &'static str {
@@ -51,6 +54,7 @@ impl AirKind {
             Self::BlockAck => "block-ack",
             Self::Trigger => "trigger",
             Self::BufferStatus => "buffer-status",
+            Self::Sounding => "sounding",
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | | |
 //! |---|---|
 //! | `ids`, `dbm`, `rate`, `units`, `phy`, `timing` | names, levels, and how long things take |
-//! | `frame`, `counters`, `nic`, `energy`, `edca`, `ofdma`, `params` | what goes in and what comes out |
+//! | `frame`, `counters`, `nic`, `energy`, `edca`, `ofdma`, `mimo`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
 //! | `parts` | the parts of a radio: access, exchange, transceiver, host, power |
@@ -38,6 +38,7 @@ mod ids;
 mod ldpc;
 mod loss;
 mod medium;
+mod mimo;
 mod nic;
 mod ofdma;
 mod params;
@@ -67,6 +68,7 @@ pub use hoplab_base::{Duration, Instant, Stream};
 pub use ids::{LinkId, MediumId, Mhz, RadioId};
 pub use loss::{Burst, LossModel, LossRule, Takes};
 pub use medium::{FurtherLink, Medium};
+pub use mimo::Mimo;
 pub use nic::{Cost, Nic};
 pub use ofdma::{Acknowledgement, Ofdma, Scheduler};
 pub use params::{Block, ErrorTable, Leak, Leakage, Params, Reception, Rules};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which stations an access point serves together, in resource units of one PPDU, and how they
-//! acknowledge that (IEEE 802.11ax-2021 26.5.1).
+//! Which stations an access point serves together, in resource units or streams of one PPDU, and how
+//! they acknowledge that (IEEE 802.11ax-2021 26.5.1).
 
 use hoplab_base::{Duration, Instant};
 
-use crate::{Guard, RadioId, Rate, Width};
+use crate::{Guard, Mimo, RadioId, Rate, Width};
 
 /// How frames of several receivers go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub struct Ofdma {
     /// (26.5.5).
     #[cfg_attr(feature = "serde", serde(default, rename = "bsrp_ns"))]
     pub bsrp: Option<Duration>,
+    /// Each user has streams of his own on the whole channel, instead of a resource unit.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mimo: Option<Mimo>,
 }
 
 /// How long a station does not contend by itself after a trigger has asked it. This is AIFSN 0 and an
@@ -114,6 +117,12 @@ impl Candidate {
     pub fn channel(&self) -> (Width, Option<Guard>) {
         let guard = self.rate.scheme().map(|scheme| scheme.guard);
         (self.rate.width(), guard)
+    }
+
+    /// Whether one PPDU may have both.
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let kind = |one: &Self| core::mem::discriminant(&one.rate.modulation());
+        self.channel() == other.channel() && kind(self) == kind(other)
     }
 
     /// By proportional fairness. A receiver that has got nothing is worth most.

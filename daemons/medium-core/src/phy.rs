@@ -94,13 +94,14 @@ const EHT_PREAMBLE: Duration = Duration::from_micros(24);
 /// An HE- or EHT-LTF without its guard interval: type 4x with the longest interval, 2x with the others.
 const HE_LONG_TRAINING: Duration = Duration::from_nanos(12_800);
 const HE_SHORTER_TRAINING: Duration = Duration::from_nanos(6400);
-/// One for a stream, but four for three (tables 19-13 and 21-13).
 const LONG_TRAINING: Duration = Duration::from_micros(4);
 /// Service bits, and tail bits of each encoder (19.4.3, 21.4.3).
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
 /// Before each frame of an A-MPDU (9.7.1), which a VHT PSDU always is.
 pub const DELIMITER_BYTES: usize = 4;
+/// At the end of a null data packet of HE (802.11ax-2021 27.3.17).
+const PACKET_EXTENSION: Duration = Duration::from_micros(4);
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 /// Service and tail bits of an OFDM frame (17.3.2.2).
 const OFDM_EXTRA_BITS: u64 = 22;
@@ -165,30 +166,52 @@ impl Phy {
         OFDM_PREAMBLE + beyond_ofdm + long_trainings(rate)
     }
 
-    /// Time of the preamble of an HE frame to users with these rates, each on a resource unit
-    /// (802.11ax-2021 27.3.4). All of them train as the one with most streams, and HE-SIG-B goes at
-    /// the lowest MCS of all.
+    /// Time of the preamble of a frame to users with these rates (802.11ax-2021 27.3.4). All of them
+    /// train as the one with most streams, and HE-SIG-B goes at the lowest MCS of all. Each is on a
+    /// resource unit, or has streams of his own on the whole channel. Then all train for all streams.
     pub fn shared_preamble(&self, rates: &[Rate]) -> Duration {
         let schemes = || rates.iter().filter_map(|rate| rate.scheme());
         let mcs = schemes().map(|scheme| scheme.mcs).min().unwrap_or(0);
         let width = schemes().map(|scheme| scheme.width).max();
-        let trainings = rates.iter().map(|rate| long_trainings(*rate)).max();
-        let sig_b = sig_b_symbols(rates.len() as u32, width.unwrap_or(Width::Mhz20), mcs);
-        OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * sig_b + trainings.unwrap_or_default()
+        let is_vht = |rate: &Rate| matches!(rate.modulation(), Modulation::Vht(_));
+        if rates.first().is_some_and(is_vht) {
+            return OFDM_PREAMBLE + VHT_PREAMBLE + all_trainings(rates);
+        }
+        let users = rates.len() as u32;
+        let whole = schemes().all(|scheme| scheme.unit.is_none());
+        let sig_b = sig_b_symbols(users, width.unwrap_or(Width::Mhz20), mcs, whole);
+        OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * sig_b + all_trainings(rates)
     }
 
-    /// Time of the preamble of an HE frame that a trigger has asked for, at `rate`.
-    pub fn triggered_preamble(&self, rate: Rate) -> Duration {
-        OFDM_PREAMBLE + HE_TRIGGERED_PREAMBLE + long_trainings(rate)
+    /// Time of the preamble of HE frames that a trigger has asked for, at these rates.
+    pub fn triggered_preamble(&self, rates: &[Rate]) -> Duration {
+        OFDM_PREAMBLE + HE_TRIGGERED_PREAMBLE + all_trainings(rates)
     }
 
-    /// Time on the air of an HE frame with this preamble, in which each user has a PSDU of so many
-    /// octets. All are padded to the longest (27.3.12.5.4).
+    /// Time on the air of a null data packet from so many antennas, of the kind of `rate` (21.3.12,
+    /// 802.11ax-2021 27.3.17). An HE one ends with a packet extension.
+    pub fn null_data(&self, antennas: u8, rate: Rate) -> Duration {
+        let trainings = long_training(rate) * trainings(antennas);
+        let (header, end) = match rate.modulation() {
+            Modulation::Vht(_) => (VHT_PREAMBLE, Duration::ZERO),
+            _ => (HE_PREAMBLE, PACKET_EXTENSION),
+        };
+        OFDM_PREAMBLE + header + trainings + end + self.extension()
+    }
+
+    /// Time on the air of a VHT or HE frame with this preamble, in which each user has a PSDU of so
+    /// many octets. All are padded to the longest (21.3.10.1, 802.11ax-2021 27.3.12.5.4).
     pub fn shared_duration(
         &self,
         preamble: Duration,
         users: impl Iterator<Item = (usize, Rate)> + Clone,
     ) -> Duration {
+        let vht = users
+            .clone()
+            .filter_map(|(bytes, rate)| vht_symbols(bytes, rate));
+        if let Some(lasts) = vht.max() {
+            return preamble + lasts + self.extension();
+        }
         let users = users.filter_map(|(bytes, rate)| Some((bytes, rate.scheme()?)));
         let bits = |(bytes, scheme)| (8 * bytes as u64 + SERVICE_BITS, scheme);
         let lasts = |(_, scheme): (usize, Scheme)| scheme.he_symbol_lasts();
@@ -265,26 +288,12 @@ impl Phy {
             Modulation::Ht(scheme) => {
                 (8 * bytes + SERVICE_BITS + TAIL_BITS, is_short_guard(scheme))
             }
-            Modulation::Vht(scheme) => {
-                let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
-                (8 * bytes + SERVICE_BITS + tails, is_short_guard(scheme))
-            }
             // LDPC has no tail, and hwsim's radios need no packet extension (27.3.13).
-            Modulation::He(_) | Modulation::Eht(_) => {
+            Modulation::Vht(_) | Modulation::He(_) | Modulation::Eht(_) => {
                 return self.shared_duration(preamble, core::iter::once(user));
             }
         };
-        // Padded to whole symbols (17.4.3). All short symbols together end with one of 4 us
-        // (19.4.3). Integers avoid a further symbol by rounding.
-        let symbols = bits.div_ceil(a_symbol);
-        let symbols = if short {
-            (SHORT_SYMBOL * symbols)
-                .as_nanos()
-                .div_ceil(OFDM_SYMBOL.as_nanos())
-        } else {
-            symbols
-        };
-        preamble + OFDM_SYMBOL * symbols + self.extension()
+        preamble + symbols(bits, a_symbol, short) + self.extension()
     }
 
     fn extension(&self) -> Duration {
@@ -299,9 +308,34 @@ fn is_short_guard(scheme: Scheme) -> bool {
     scheme.guard == Guard::Ns400
 }
 
+/// Time of so many bits, with so many a symbol. They are padded to whole symbols (17.4.3). All short
+/// ones together end with one of 4 us (19.4.3). Integers avoid a further symbol by rounding.
+fn symbols(bits: u64, a_symbol: u64, short: bool) -> Duration {
+    let symbols = bits.div_ceil(a_symbol);
+    let symbols = if short {
+        (SHORT_SYMBOL * symbols)
+            .as_nanos()
+            .div_ceil(OFDM_SYMBOL.as_nanos())
+    } else {
+        symbols
+    };
+    OFDM_SYMBOL * symbols
+}
+
+/// Of a PSDU of VHT; none at other rates.
+fn vht_symbols(bytes: usize, rate: Rate) -> Option<Duration> {
+    let Modulation::Vht(scheme) = rate.modulation() else {
+        return None;
+    };
+    let tails = TAIL_BITS * u64::from(scheme.encoders(rate.bits()));
+    let bits = 8 * bytes as u64 + SERVICE_BITS + tails;
+    Some(symbols(bits, rate.bits().into(), is_short_guard(scheme)))
+}
+
 /// Symbols of HE-SIG-B. Each 20 MHz has it, beyond the first in one of two contents by turns, which
-/// share the users (802.11ax-2021 27.3.11.8).
-fn sig_b_symbols(users: u32, width: Width, mcs: u8) -> u64 {
+/// share the users (802.11ax-2021 27.3.11.8). Users who all have the `whole` channel need no allocation
+/// (27.3.11.8.2: compressed).
+fn sig_b_symbols(users: u32, width: Width, mcs: u8, whole: bool) -> u64 {
     let (contents, allocations) = match width.mhz() {
         20 => (1, 1),
         mhz => (2, u32::from(mhz) / 40),
@@ -310,22 +344,39 @@ fn sig_b_symbols(users: u32, width: Width, mcs: u8) -> u64 {
     let middle = u32::from(allocations > 1);
     let users = users.div_ceil(contents);
     let blocks = users.div_ceil(2);
-    let bits = SIG_B_ALLOCATION_BITS * allocations
-        + middle
-        + SIG_B_END_BITS
-        + SIG_B_USER_BITS * users
-        + SIG_B_END_BITS * blocks;
+    let common = match whole {
+        true => 0,
+        false => SIG_B_ALLOCATION_BITS * allocations + middle + SIG_B_END_BITS,
+    };
+    let bits = common + SIG_B_USER_BITS * users + SIG_B_END_BITS * blocks;
     let mcs = usize::from(mcs).min(SIG_B_SYMBOL_BITS.len() - 1);
     u64::from(bits.div_ceil(SIG_B_SYMBOL_BITS[mcs]))
 }
 
-/// All long training fields: one for a stream, but four for three.
+/// How many long training fields so many streams have (tables 19-13 and 21-13).
+fn trainings(streams: u8) -> u64 {
+    match streams {
+        0 | 1 => 1,
+        more => u64::from(more).next_multiple_of(2),
+    }
+}
+
+/// All of one user.
 fn long_trainings(rate: Rate) -> Duration {
-    let trainings = match rate.scheme().map_or(1, |scheme| scheme.streams) {
-        3 => 4,
-        streams => u64::from(streams),
+    long_training(rate) * trainings(rate.streams())
+}
+
+/// All of several users: those of the one with most streams, if each has a resource unit. On the whole
+/// channel there is one for each stream.
+fn all_trainings(rates: &[Rate]) -> Duration {
+    let has_unit = |rate: &Rate| rate.scheme().is_some_and(|scheme| scheme.unit.is_some());
+    let streams = rates.iter().map(|rate| rate.streams());
+    let streams = match rates.iter().all(has_unit) {
+        true => streams.max().unwrap_or_default(),
+        false => streams.fold(0, u8::saturating_add),
     };
-    long_training(rate) * trainings
+    let training = rates.iter().map(|rate| long_training(*rate)).max();
+    training.unwrap_or_default() * trainings(streams)
 }
 
 /// A long training field, guard interval included.
@@ -414,11 +465,58 @@ mod tests {
             (4, Mhz160, 0, 4),
         ] {
             assert_eq!(
-                sig_b_symbols(users, width, mcs),
+                sig_b_symbols(users, width, mcs, false),
                 symbols,
                 "{users} {width:?} {mcs}"
             );
         }
+    }
+
+    /// Users on the whole channel need no allocation: 52 bits of two, 31 of one.
+    #[test]
+    fn sig_b_of_the_whole_channel_has_users_alone() {
+        for (users, width, mcs, symbols) in [
+            (2, Mhz20, 0, 2),
+            (4, Mhz20, 5, 1),
+            (8, Mhz20, 5, 1),
+            // 52 + 31 and 26 a symbol.
+            (3, Mhz20, 0, 4),
+            // Two in each content.
+            (4, Mhz80, 0, 2),
+            (8, Mhz80, 5, 1),
+        ] {
+            let found = sig_b_symbols(users, width, mcs, true);
+            assert_eq!(found, symbols, "{users} {width:?} {mcs}");
+        }
+    }
+
+    /// Three users train as four: 36 us and 16, then as many symbols of 260 bits as the longest needs.
+    #[test]
+    fn users_of_vht_last_as_the_longest() {
+        let phy = Phy {
+            standard: Standard::Vht {
+                signal_extension: false,
+            },
+            ..crate::Params::default().phy
+        };
+        for (short, symbols_us) in [(false, 47 * 4), (true, 43 * 4)] {
+            let rate = Rate::vht(7, 1, Mhz20, short).expect("a VHT rate");
+            let preamble = phy.shared_preamble(&[rate; 3]);
+            assert_eq!(preamble, Duration::from_micros(36 + 16));
+            // 12,022 bits are 47 symbols, or 169.2 us of short ones.
+            let users = [(1500, rate), (40, rate), (900, rate)];
+            let lasts = phy.shared_duration(preamble, users.into_iter());
+            assert_eq!(lasts - preamble, Duration::from_micros(symbols_us));
+        }
+        // Four antennas send a null data packet of four fields; that of HE ends with 4 us.
+        let vht = Rate::vht(7, 1, Mhz20, false).expect("a VHT rate");
+        let he = Rate::he(7, 1, Mhz20, Guard::Ns800).expect("an HE rate");
+        assert_eq!(phy.null_data(4, vht), Duration::from_micros(36 + 16));
+        assert_eq!(
+            phy.null_data(4, he),
+            Duration::from_nanos(36_000 + 28_800 + 4000)
+        );
+        assert_eq!(phy.null_data(7, vht), phy.null_data(8, vht));
     }
 
     /// Two users at MCS 5 on 106 tones, 408 data bits a symbol. One symbol of HE-SIG-B follows 36 us,
@@ -438,7 +536,7 @@ mod tests {
         // 12,016 bits are 30 symbols, the last one filled to three parts.
         let lasts = phy.shared_duration(preamble, [(1500, rate), (40, rate)].into_iter());
         assert_eq!((lasts - preamble).as_nanos(), 30 * 13_600);
-        assert_eq!(phy.triggered_preamble(rate).as_nanos(), 40_000 + 7200);
+        assert_eq!(phy.triggered_preamble(&[rate]).as_nanos(), 40_000 + 7200);
     }
 
     /// 1538 bytes: 12304 bits, 16 of service, 6 of tail for each encoder, over N_DBPS.

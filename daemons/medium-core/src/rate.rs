@@ -466,6 +466,10 @@ impl Rate {
         }
     }
 
+    pub(crate) fn streams(self) -> u8 {
+        self.scheme().map_or(1, |scheme| scheme.streams)
+    }
+
     /// Of the channel that it takes.
     pub fn width(self) -> Width {
         self.scheme().map_or(Width::Mhz20, |scheme| scheme.width)
@@ -516,12 +520,16 @@ impl Rate {
         })
     }
 
-    /// At which a trigger asks for frames on this unit. Their guard interval is 1.6 us at least (table
-    /// 9-29h).
-    pub(crate) fn asked_on(self, unit: Unit) -> Option<Self> {
+    /// At which a trigger asks for frames. Their guard interval is 1.6 us at least (table 9-29h).
+    pub(crate) fn asked(self) -> Option<Self> {
         let scheme = self.scheme()?;
         let guard = scheme.guard.max(Guard::Ns1600);
-        Self::he(scheme.mcs, scheme.streams, scheme.width, guard)?.within(unit)
+        Self::he(scheme.mcs, scheme.streams, scheme.width, guard)
+    }
+
+    /// The same on this unit.
+    pub(crate) fn asked_on(self, unit: Unit) -> Option<Self> {
+        self.asked()?.within(unit)
     }
 
     /// How much of its channel the signal of one user of several takes, if he sends it.

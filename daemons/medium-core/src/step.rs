@@ -28,6 +28,16 @@ pub enum Step {
     /// A request for a BlockAck of earlier frames (9.3.1.7).
     BlockAckRequest,
     BlockAck,
+    /// Names the stations that a null data packet is for (9.3.1.20).
+    Announcement,
+    /// A null data packet: preamble alone. Its receiver reports on the channel at once.
+    Ndp,
+    /// The same, and its receiver is asked for that later.
+    NdpShared,
+    /// Asks stations for their reports (9.3.1.21; several: 802.11ax-2021 9.3.1.22.3).
+    ReportPoll,
+    /// A station's report on the channel.
+    Report,
 }
 
 impl Step {
@@ -40,7 +50,9 @@ impl Step {
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Self::BlockAck),
             Self::Poll => Some(Self::Aggregate),
             Self::Bsrp => Some(Self::BufferStatus),
+            Self::Ndp | Self::ReportPoll => Some(Self::Report),
             Self::Shared | Self::Ack | Self::BlockAck | Self::BufferStatus => None,
+            Self::Announcement | Self::NdpShared | Self::Report => None,
         }
     }
 
@@ -52,7 +64,9 @@ impl Step {
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Answer::BlockAck),
             Self::Poll => Some(Answer::Frames),
             Self::Bsrp => Some(Answer::BufferStatus),
+            Self::Ndp | Self::ReportPoll => Some(Answer::Report),
             Self::Shared | Self::Cts | Self::Ack | Self::BlockAck | Self::BufferStatus => None,
+            Self::Announcement | Self::NdpShared | Self::Report => None,
         }
     }
 
@@ -73,6 +87,7 @@ impl Step {
             Self::Ack => Some(Answer::Ack),
             Self::BlockAck => Some(Answer::BlockAck),
             Self::BufferStatus => Some(Answer::BufferStatus),
+            Self::Report => Some(Answer::Report),
             Self::Rts
             | Self::Data
             | Self::Aggregate
@@ -80,6 +95,10 @@ impl Step {
             | Self::Trigger
             | Self::Poll
             | Self::Bsrp
+            | Self::Announcement
+            | Self::Ndp
+            | Self::NdpShared
+            | Self::ReportPoll
             | Self::BlockAckRequest => None,
         }
     }
@@ -97,6 +116,9 @@ impl Step {
             Self::BufferStatus => AirKind::BufferStatus,
             Self::Trigger | Self::BlockAckRequest => AirKind::BlockAckRequest,
             Self::BlockAck => AirKind::BlockAck,
+            Self::Announcement | Self::Ndp | Self::NdpShared | Self::ReportPoll | Self::Report => {
+                AirKind::Sounding
+            }
         }
     }
 }
@@ -117,6 +139,9 @@ mod tests {
                 Step::Trigger,
                 Step::Bsrp,
                 Step::BlockAckRequest,
+                Step::Ndp,
+                Step::NdpShared,
+                Step::ReportPoll,
             ] {
                 let next = step.next(acknowledged);
                 assert_eq!(next.and_then(Step::answers), step.awaits(acknowledged));

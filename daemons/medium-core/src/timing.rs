@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::phy::{Shape, DELIMITER_BYTES};
-use crate::{Acknowledgement, Phy, Rate};
+use crate::{Acknowledgement, Phy, Rate, Unit};
 
 /// OFDM's mandatory rates (17.2.2), the fastest first: all stations receive answers at them.
 const MANDATORY: [Rate; 3] = [Rate::OFDM_24, Rate::OFDM_12, Rate::OFDM_6];
@@ -44,6 +44,8 @@ pub enum Answer {
     /// Frames that a trigger asks for, which last as it says.
     Frames,
     BufferStatus,
+    /// On the channel, as long as what asks for it says.
+    Report,
 }
 
 /// Times that follow from the PHY and from whether frames are acknowledged, worked out once.
@@ -106,7 +108,7 @@ impl Timing {
             Answer::Cts => CTS_BYTES,
             Answer::Ack => ACK_BYTES,
             Answer::BlockAck => self.block_ack_bytes,
-            Answer::Frames => 0,
+            Answer::Frames | Answer::Report => 0,
             Answer::BufferStatus => BUFFER_STATUS_BYTES,
         }
     }
@@ -160,16 +162,19 @@ impl Timing {
         MU_BAR_BYTES + MU_BAR_USER_BYTES * users
     }
 
-    /// The rate of a BlockAck that a trigger asks for, after data at `rate` on a resource unit. Its MCS
-    /// is that of the control rate (10.6.6.5).
-    pub fn triggered_rate(&self, rate: Rate) -> Option<Rate> {
+    /// The rate of a BlockAck that a trigger asks so many users for, after data at `rate`. Its MCS is
+    /// that of the control rate (10.6.6.5). It goes on the resource unit of the data. After data on the
+    /// whole channel each user has a unit.
+    pub fn triggered_rate(&self, rate: Rate, users: usize) -> Option<Rate> {
         let scheme = rate.scheme()?;
         let mcs = match self.control_rate(rate) {
             Rate::OFDM_24 => 3,
             Rate::OFDM_12 => 1,
             _ => 0,
         };
-        Rate::he(mcs, 1, scheme.width, scheme.guard)?.asked_on(scheme.unit?)
+        let of_all = || Unit::for_each(users, scheme.width).0;
+        let unit = scheme.unit.unwrap_or_else(of_all);
+        Rate::he(mcs, 1, scheme.width, scheme.guard)?.asked_on(unit)
     }
 
     /// Of the BlockAcks at these rates that a trigger asks for.
@@ -180,8 +185,7 @@ impl Timing {
     /// Of such answers at these rates that a trigger asks for.
     pub fn triggered(&self, answer: Answer, rates: &[Rate]) -> Shape {
         let bytes = self.answer_bytes(answer) + DELIMITER_BYTES;
-        let trained = rates.iter().map(|rate| self.phy.triggered_preamble(*rate));
-        let preamble = trained.max().unwrap_or_default();
+        let preamble = self.phy.triggered_preamble(rates);
         let users = rates.iter().map(|rate| (bytes, *rate));
         Shape {
             preamble,
@@ -222,8 +226,8 @@ impl Timing {
 
     /// Of all BlockAcks of a trigger, after data at these rates.
     pub fn triggered_rates(&self, rates: &[Rate]) -> Vec<Rate> {
-        let rates = rates.iter().filter_map(|rate| self.triggered_rate(*rate));
-        rates.collect()
+        let of = |rate: &Rate| self.triggered_rate(*rate, rates.len());
+        rates.iter().filter_map(of).collect()
     }
 
     /// Time on the air of an RTS before data at `rate`.

@@ -39,6 +39,7 @@ fn params(acknowledgement: Option<Acknowledgement>) -> Params {
             acknowledgement,
             uplink: false,
             bsrp: None,
+            mimo: None,
         }),
         queue_packets: 20_000,
         capture_db: 1000.0,

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hoplab_medium_core::{
     Acknowledgement, Aggregation, AirKind, Aired, Attempts, CategoryParams, Class, Cost, Dbm,
     Duration, Edca, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant, LossModel,
-    LossRule, Medium, Mhz, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception, Rules,
-    Scheduler, Standard, Station, Stream, To, Waypoint, Width,
+    LossRule, Medium, Mhz, Mimo, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception,
+    Rules, Scheduler, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -282,10 +282,10 @@ fn has_unit(aired: &Aired) -> bool {
 }
 
 /// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
-/// names of fates; returns how many rows of the trace are of a resource unit, of a trigger, and of a
-/// further link.
-fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 3] {
-    let (mut shared, mut triggers, mut further) = (0, 0, 0);
+/// names of fates; returns how many rows of the trace are of a resource unit, of a trigger, of a further
+/// link, and of a sounding.
+fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 4] {
+    let (mut shared, mut triggers, mut further, mut soundings) = (0, 0, 0, 0);
     let (found, medium) = play(drawn, true);
     let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
     let mut kept = BTreeSet::new();
@@ -322,8 +322,10 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [u
                     AirKind::BlockAckRequest,
                     AirKind::Trigger,
                     AirKind::BufferStatus,
+                    AirKind::Sounding,
                 ];
                 triggers += usize::from(aired.kind == AirKind::Trigger);
+                soundings += usize::from(aired.kind == AirKind::Sounding);
                 assert_eq!(aired.frame.is_none(), control.contains(&aired.kind));
             }
             Output::Exhausted { .. } => {}
@@ -352,7 +354,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [u
             assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
         }
     }
-    [shared, triggers, further]
+    [shared, triggers, further, soundings]
 }
 
 #[test]
@@ -392,6 +394,7 @@ fn served_together(run: u64) -> Drawn {
             [(run / 9) as usize % 2],
         uplink: run % 2 == 0,
         bsrp: (run % 4 == 0).then(|| Duration::from_millis(run % 3)),
+        mimo: None,
     });
     for (at, from, frame) in &mut drawn.load {
         // In a tenth of the time, so that queues fill up.
@@ -424,6 +427,39 @@ fn frames_that_share_a_ppdu_have_one_fate_and_one_status() {
         triggers += found[1];
     }
     assert!(shared > 1000 && triggers > 100, "{shared} {triggers}");
+}
+
+/// The same by streams on the whole channel, at rates of VHT by turns, with soundings up to all the
+/// time.
+fn with_streams(run: u64) -> Drawn {
+    let mut drawn = served_together(run);
+    let ofdma = drawn.params.ofdma.as_mut().expect("what was drawn");
+    ofdma.mimo = Some(Mimo {
+        antennas: (run / 3 % 10) as u8,
+        sounding: Duration::from_micros([0, 1, 5000, 100_000][(run / 3) as usize % 4]),
+    });
+    if run % 2 == 0 {
+        drawn.params.phy.standard = Standard::Vht {
+            signal_extension: false,
+        };
+        for attempts in drawn.load.iter_mut().flat_map(|entry| &mut entry.2.rates) {
+            let scheme = attempts.rate.scheme().expect("an HE rate");
+            let (mcs, streams) = (scheme.mcs % 8, 1 + scheme.mcs % 2);
+            let rate = Rate::vht(mcs, streams, Width::Mhz20, run % 4 == 0);
+            attempts.rate = rate.expect("a VHT rate");
+        }
+    }
+    drawn
+}
+
+#[test]
+fn frames_of_several_streams_have_one_fate_and_one_status() {
+    let mut seen = BTreeSet::new();
+    let mut soundings = 0;
+    for run in (0..runs()).map(|run| 3 * run + 2) {
+        soundings += check_fates(run, &with_streams(run), &mut seen)[3];
+    }
+    assert!(soundings > 1000, "{soundings}");
 }
 
 /// What is drawn with categories, at EHT's rates, with devices that have one to three links.

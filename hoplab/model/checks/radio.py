@@ -91,8 +91,11 @@ def _buffers(described: Resolved | ResolvedMedium) -> None:
 def check_agreements(scenario: Resolved) -> None:
     """Raise `ScenarioError` for block ack agreements that cannot be. WPA3 encrypts requests
     for them, so a medium outside the kernel cannot take them."""
-    if scenario.radio.ofdma != "none":
-        _served_together(scenario)
+    for key in ("ofdma", "mu_mimo"):
+        if getattr(scenario.radio, key) != "none":
+            _served_together(scenario, key)
+    if scenario.radio.mu_mimo != "none":
+        _streams_of_several(scenario.radio)
     if scenario.radio.aggregation == "kernel":
         _kernels_agreements(scenario)
     if scenario.radio.rules != "edca" or scenario.network.medium != "daemon":
@@ -106,21 +109,20 @@ def check_agreements(scenario: Resolved) -> None:
             )
 
 
-def _served_together(scenario: Resolved) -> None:
+def _served_together(scenario: Resolved, key: str) -> None:
     """Check what access points need to serve stations together. Their PPDUs have no RTS, since
     MU-RTS is not modelled."""
     radio = scenario.radio
-    if scenario.routing.protocol == "hwmp" or scenario.backbone:
-        raise ScenarioError(
-            f'radio.ofdma: "{radio.ofdma}" is of access points alone, but here is a mesh; remove it'
-        )
+    what = f'radio.{key}: "{getattr(radio, key)}"'
+    mesh = scenario.routing.protocol == "hwmp" or bool(scenario.backbone)
+    if mesh or not scenario.cell:
+        here = "a mesh" if mesh else "no [[cell]]"
+        raise ScenarioError(f"{what} is of access points alone, but here is {here}; remove it")
     if not radio.aggregation:
-        raise ScenarioError(
-            f'radio.ofdma: "{radio.ofdma}" needs A-MPDUs; set radio.aggregation = true'
-        )
+        raise ScenarioError(f"{what} needs A-MPDUs; set radio.aggregation = true")
     if radio.rts_threshold < NO_RTS:
         raise ScenarioError(
-            f"radio.rts_threshold: {radio.rts_threshold}, but with radio.ofdma no RTS goes before "
+            f"radio.rts_threshold: {radio.rts_threshold}, but with radio.{key} no RTS goes before "
             f"frames of several stations; set {NO_RTS}"
         )
     if radio.ofdma_bsrp_ms and not radio.ofdma_uplink:
@@ -128,6 +130,34 @@ def _served_together(scenario: Resolved) -> None:
             f"radio.ofdma_bsrp_ms: {radio.ofdma_bsrp_ms:g}, but without radio.ofdma_uplink nobody "
             "is asked for what a poll finds; set ofdma_uplink = true"
         )
+
+
+def _streams_of_several(radio: ResolvedRadio) -> None:
+    """Check streams of several stations at once (MU-MIMO). Of 802.11ac there are none that a
+    trigger asks for."""
+    for wrong, what in (
+        (radio.ofdma != "none", f'ofdma: "{radio.ofdma}" does not go with radio.mu_mimo; remove one'),
+        (
+            radio.rate_mbps == "ideal",
+            'rate_mbps: "ideal" is for a station alone, and with radio.mu_mimo several divide the '
+            "power; set radio.mcs",
+        ),
+        (
+            2 * radio.streams > radio.mu_mimo_antennas,
+            f"mu_mimo_antennas: {radio.mu_mimo_antennas}, but two stations have "
+            f"{2 * radio.streams} streams; set at least so many, or fewer radio.streams",
+        ),
+        (
+            radio.standard == "802.11ac" and radio.mu_mimo_ack == "mu-bar",
+            'mu_mimo_ack: "mu-bar" needs triggers, which 802.11ac has not; set "sequential"',
+        ),
+        (
+            radio.standard == "802.11ac" and radio.mu_mimo_uplink,
+            "mu_mimo_uplink: true needs triggers, which 802.11ac has not; set false",
+        ),
+    ):
+        if wrong:
+            raise ScenarioError(f"radio.{what}")
 
 
 def _kernels_agreements(scenario: Resolved) -> None:

@@ -278,6 +278,7 @@ class Edca(Categories):
 
 SCHEDULERS = ("round-robin", "proportional-fair", "airtime")
 """Of stations that an access point serves together."""
+MU_MIMO_STANDARDS = ("802.11ac", "802.11ax")
 
 
 ProfileName = Literal[
@@ -313,6 +314,11 @@ class Radio(Table):
         "ofdma_ack": ("ofdma", SCHEDULERS),
         "ofdma_uplink": ("ofdma", SCHEDULERS),
         "ofdma_bsrp_ms": ("ofdma", SCHEDULERS),
+        "mu_mimo": ("standard", MU_MIMO_STANDARDS),
+        "mu_mimo_antennas": ("mu_mimo", SCHEDULERS),
+        "mu_mimo_ack": ("mu_mimo", SCHEDULERS),
+        "mu_mimo_uplink": ("mu_mimo", SCHEDULERS),
+        "sounding_interval_ms": ("mu_mimo", SCHEDULERS),
         "propagation_delay": ("rules", ("edca",)),
         "queue_frames": ("queue", ("fq_codel",)),
         "aql_us": ("queue", ("fq_codel",)),
@@ -353,6 +359,30 @@ class Radio(Table):
         unit="ms",
         ge=0,
         le=1000,
+    )
+    mu_mimo: Literal["none", "round-robin", "proportional-fair", "airtime"] = key(
+        "none",
+        "which stations access points serve together, each by streams of its own on the whole "
+        "channel, where more wait than they have antennas for (`docs/medium.md`)",
+    )
+    mu_mimo_antennas: Integer = key(
+        4, "antennas of access points, and so streams of all those stations together", ge=2, le=8
+    )
+    mu_mimo_ack: Literal["mu-bar", "sequential"] | None = key(
+        None,
+        "how those acknowledge; default: one after the other with `802.11ac`, else when a trigger "
+        "asks them",
+    )
+    mu_mimo_uplink: Switch = key(
+        False, "access points also ask several stations at once for their frames, by a trigger"
+    )
+    sounding_interval_ms: Number = key(
+        100.0,
+        "how often access points sound the channel to each of those stations; Qualcomm's driver "
+        "takes 10 to 10,000",
+        unit="ms",
+        ge=10,
+        le=10_000,
     )
     standard: Standard | None = key(
         None, "PHY, preambles and rates; `802.11ax` and `802.11be` in cells and meshes only"

@@ -281,14 +281,32 @@ def _edca(radio: ResolvedRadio) -> dict[str, Any] | None:
 
 
 def _ofdma(radio: ResolvedRadio) -> dict[str, Any]:
-    if radio.ofdma == "none":
+    """Return how frames of several receivers go together: in resource units, or by streams."""
+    found: dict[str, Any]
+    if radio.mu_mimo != "none":
+        found = {
+            "scheduler": radio.mu_mimo,
+            "acknowledgement": mu_mimo_ack(radio),
+            "mimo": {
+                "antennas": radio.mu_mimo_antennas,
+                "sounding_ns": _nanoseconds(1000 * radio.sounding_interval_ms),
+            },
+        }
+    elif radio.ofdma != "none":
+        found = {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}
+    else:
         return {}
-    found: dict[str, Any] = {"scheduler": radio.ofdma, "acknowledgement": radio.ofdma_ack}
-    if radio.ofdma_uplink:
+    if radio.ofdma_uplink or radio.mu_mimo_uplink:
         found["uplink"] = True
     if radio.ofdma_bsrp_ms:
         found["bsrp_ns"] = _nanoseconds(1000 * radio.ofdma_bsrp_ms)
     return {"ofdma": found}
+
+
+def mu_mimo_ack(radio: ResolvedRadio) -> str:
+    """Return how stations with streams of their own acknowledge. 802.11ac has no triggers."""
+    by_standard = "sequential" if radio.standard == "802.11ac" else "mu-bar"
+    return radio.mu_mimo_ack or by_standard
 
 
 def _categories(categories: Categories) -> list[dict[str, int]]:

@@ -106,6 +106,7 @@ impl Medium {
                 ends: Instant::MAX,
                 preamble: Duration::ZERO,
                 aggregate: false,
+                beams: 1,
                 together: None,
             };
             let wake = station.signal_begins(&arriving, at);

@@ -107,6 +107,7 @@ impl Medium {
                 ends: tx.end + signal.delay,
                 preamble: (tx.ppdu.shape).map_or_else(|| phy.preamble(ppdu.rate), |it| it.preamble),
                 aggregate: !ppdu.subframes.is_empty(),
+                beams: tx.ppdu.beams(),
                 together: ppdu.triggered.then_some(ppdu.to),
             };
             let wake = station.signal_begins(&arriving, at);

@@ -95,6 +95,16 @@ impl Ppdu {
         core::iter::once(self).chain(&self.beside)
     }
 
+    /// How many users its power is divided among: those who have streams of their own on the whole
+    /// channel.
+    pub fn beams(&self) -> usize {
+        let scheme = self.rate.scheme();
+        match scheme.is_some_and(|scheme| scheme.unit.is_none()) {
+            true => self.parts().count(),
+            false => 1,
+        }
+    }
+
     /// What is for this radio alone.
     pub fn part_of(&self, radio: RadioId) -> Option<&Self> {
         self.parts().find(|part| part.to == To::Radio(radio))
@@ -224,9 +234,12 @@ impl Exchange {
         if let Some(others) = response.beside.as_ref().filter(|others| !others.is_empty()) {
             return self.answer_all(response, others, setup);
         }
-        let bytes = setup.timing.answer_bytes(answer);
-        let to = To::Radio(response.to);
         let asked = response.asked;
+        let bytes = match (answer, asked) {
+            (Answer::Report, Some(asked)) => setup.report_bytes(asked.rate),
+            _ => setup.timing.answer_bytes(answer),
+        };
+        let to = To::Radio(response.to);
         let control = || setup.timing.control_rate(response.rate);
         Ppdu {
             rate: asked.map_or_else(control, |asked| asked.rate),
@@ -263,7 +276,7 @@ impl Exchange {
         let Some(answer) = ppdu.step.awaits(acknowledged) else {
             return match ppdu.step {
                 Step::Data => Sent::IsOver,
-                Step::Shared if waits => Sent::Asks,
+                Step::Shared | Step::Announcement | Step::NdpShared if waits => Sent::Asks,
                 _ => Sent::Nothing,
             };
         };

@@ -19,12 +19,13 @@ use super::exchange::{Asked, Numbers, Payload, Subframe};
 use super::host::{Limits, Queued};
 use super::reorder::BlockAck;
 use super::Setup;
-use crate::ofdma::{Candidate, Scheduler, Served};
+use crate::mimo::Soundings;
+use crate::ofdma::{Candidate, Served};
 use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{
-    Aggregate, Agreement, Attempts, Class, Frame, FrameId, Modulation, Numbered, Outcome, RadioId,
-    Rate, To, Unit, Width, MAX_RATES,
+    Acknowledgement, Aggregate, Agreement, Attempts, Class, Frame, FrameId, Modulation, Numbered,
+    Ofdma, Outcome, RadioId, Rate, To, Unit, Width, MAX_RATES,
 };
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
@@ -109,11 +110,13 @@ struct Share {
     answered: Duration,
 }
 
-/// At which rate frames go on a resource unit.
+/// At which rate frames go beside others'.
 #[derive(Clone, Copy)]
 enum On {
-    /// At their own, on this one.
+    /// At their own, on this resource unit.
     Unit(Unit),
+    /// At their own, on the whole channel.
+    Whole,
     /// As a trigger says.
     Asked(Rate),
 }
@@ -130,6 +133,7 @@ impl Room<'_> {
         }
         let narrow = |share: &Share| match share.rate {
             On::Unit(unit) => attempts.rate.within(unit),
+            On::Whole => None,
             On::Asked(rate) => Some(rate),
         };
         Attempts {
@@ -413,14 +417,21 @@ impl Flow {
         }
     }
 
-    /// Whether its first frames may go beside others', as far as they know: frames of an agreement
-    /// at a rate of HE, without RTS.
+    /// Whether its first frames may go beside others', as far as they know: frames of an agreement,
+    /// without RTS, at a rate that has PPDUs of several users. A trigger asks none of VHT for answers.
     fn candidate(&self, at: usize, widest: Option<Width>, setup: &Setup) -> Option<Candidate> {
+        let ofdma = setup.params.ofdma?;
         let head = self.mpdus.front().filter(|_| self.request == Request::No)?;
         let attempts = head.attempts(widest);
         let shares = self.to().is_some() && setup.acknowledges(head.frame.to) && !attempts.rts;
-        let is_he = matches!(attempts.rate.modulation(), Modulation::He(_));
-        (shares && is_he).then_some(Candidate {
+        let has_shared = match attempts.rate.modulation() {
+            Modulation::He(_) => true,
+            Modulation::Vht(_) => {
+                ofdma.mimo.is_some() && ofdma.acknowledgement == Acknowledgement::Sequential
+            }
+            _ => false,
+        };
+        (shares && has_shared).then_some(Candidate {
             flow: at,
             rate: attempts.rate,
             served: self.served,
@@ -577,6 +588,14 @@ impl Batch {
             setup.timing.acknowledged(answer, self.lasts, rate)
         })
     }
+}
+
+/// What an access point does for several receivers at once.
+pub enum Together {
+    /// It sends them these.
+    Batches(Vec<Batch>),
+    /// It sounds the channels to them, which have these rates.
+    Sound(Vec<(RadioId, Rate)>),
 }
 
 #[derive(Default)]
@@ -764,20 +783,34 @@ impl Line {
 
     /// The next batches of several receivers, which go together: of the first that waits and of
     /// others with its width and guard interval. None where it goes alone, or they do not fit into
-    /// `time` with their answers.
+    /// `time` with their answers. Receivers whose channels are not known are to be sounded first.
     pub fn next_together(
         &mut self,
         numbers: &mut Numbers,
         time: Option<Duration>,
         widest: Option<Width>,
+        soundings: &Soundings,
         setup: &Setup,
-    ) -> Option<Vec<Batch>> {
+    ) -> Option<Together> {
         let ofdma = setup.params.ofdma?;
-        let (candidates, unit) = self.candidates(ofdma.scheduler, widest, setup)?;
-        let narrow = |candidate: &Candidate| candidate.rate.within(unit);
+        let (candidates, unit) = self.candidates(ofdma, widest, soundings, setup)?;
+        if unit.is_none() {
+            let unknown = |candidate: &Candidate| {
+                let to = self.flows[candidate.flow].to()?;
+                soundings.is_due(to).then_some((to, candidate.rate))
+            };
+            let unknown: Vec<_> = candidates.iter().filter_map(unknown).collect();
+            if !unknown.is_empty() {
+                return Some(Together::Sound(unknown));
+            }
+        }
+        let narrow = |candidate: &Candidate| match unit {
+            Some(unit) => candidate.rate.within(unit),
+            None => Some(candidate.rate),
+        };
         let rates: Vec<Rate> = candidates.iter().filter_map(narrow).collect();
         let share = Share {
-            rate: On::Unit(unit),
+            rate: unit.map_or(On::Whole, On::Unit),
             preamble: setup.params.phy.shared_preamble(&rates),
             answered: setup
                 .timing
@@ -806,7 +839,7 @@ impl Line {
         batches
             .iter()
             .all(|batch| room.holds(batch, setup))
-            .then_some(batches)
+            .then_some(Together::Batches(batches))
     }
 
     /// The batch for this receiver that a trigger asks for. It has frames that fit into its time, or is
@@ -887,31 +920,43 @@ impl Line {
     }
 
     /// Receivers that are served together with the first one that waits, in the scheduler's order,
-    /// and the resource unit of each.
+    /// and the resource unit of each. None: each has streams of its own.
     fn candidates(
         &mut self,
-        scheduler: Scheduler,
+        ofdma: Ofdma,
         widest: Option<Width>,
+        soundings: &Soundings,
         setup: &Setup,
-    ) -> Option<(Vec<Candidate>, Unit)> {
-        let of_turn = |flow: &usize| self.flows[*flow].candidate(*flow, widest, setup);
+    ) -> Option<(Vec<Candidate>, Option<Unit>)> {
+        let of_turn = |flow: &usize| {
+            let found = self.flows[*flow].candidate(*flow, widest, setup)?;
+            let to = self.flows[*flow].to()?;
+            (!soundings.is_silent(to)).then_some(found)
+        };
         let first = of_turn(self.turns.front()?)?;
-        let (width, guard) = first.channel();
         let mut found: Vec<Candidate> = Vec::new();
         for candidate in self.turns.iter().filter_map(of_turn) {
             let to = self.flows[candidate.flow].to();
             let is_new = found.iter().all(|other| self.flows[other.flow].to() != to);
-            if is_new && candidate.channel() == (width, guard) {
+            if is_new && candidate.goes_with(&first) {
                 found.push(candidate);
             }
         }
-        let (unit, units) = Unit::shared(found.len(), width)?;
+        let units = Unit::shared(found.len(), first.channel().0);
+        if found.len() < 2 || (ofdma.mimo.is_none() && units.is_none()) {
+            return None;
+        }
         for candidate in &found {
             self.flows[candidate.flow].served.pass_round();
         }
-        scheduler.order(&mut found);
-        found.truncate(units);
-        Some((found, unit))
+        ofdma.scheduler.order(&mut found);
+        let Some(mimo) = ofdma.mimo else {
+            let (unit, units) = units?;
+            found.truncate(units);
+            return Some((found, Some(unit)));
+        };
+        mimo.admit(&mut found);
+        (found.len() > 1).then_some((found, None))
     }
 
     /// Tries of the first frame of a batch.

@@ -25,7 +25,7 @@ pub use duplicates::Duplicates;
 pub use effect::{Effect, Effects, Finished, Timer, Wake};
 pub use exchange::{Asked, Exchange, Payload, Ppdu, Response, Sent};
 pub use host::{Arrived, Host, Limits, Queued, Received};
-pub use line::{AggregateLimits, Batch, Line, Link, RetryLimits};
+pub use line::{AggregateLimits, Batch, Line, Link, RetryLimits, Together};
 pub use power::{Activity, Power};
 pub use reorder::{Arrival, BlockAck};
 pub use sense::CarrierSense;

@@ -4,6 +4,7 @@
 use hoplab_base::Duration;
 
 use super::{AggregateLimits, Contention, Devices, Hearing, RetryLimits};
+use crate::mimo::report_bytes;
 use crate::timing::Timing;
 use crate::{Category, CategoryParams, Frame, Modulation, Params, Rate, To};
 
@@ -106,6 +107,12 @@ impl Setup {
             .ofdma
             .filter(|ofdma| ofdma.uplink && self.params.edca.is_some());
         ofdma.and_then(|ofdma| ofdma.bsrp)
+    }
+
+    /// Octets of a station's report on the channel to its access point.
+    pub fn report_bytes(&self, rate: Rate) -> usize {
+        let mimo = self.params.ofdma.and_then(|ofdma| ofdma.mimo);
+        mimo.map_or(0, |mimo| report_bytes(mimo.streams(), rate))
     }
 
     /// Whether the hosts make the block ack agreements.

@@ -135,6 +135,8 @@ pub struct Arriving {
     pub preamble: Duration,
     /// An A-MPDU: each of its frames has its own fate.
     pub aggregate: bool,
+    /// How many users its power is divided among, behind the preamble.
+    pub beams: usize,
     /// It answers a trigger of this radio. Answers to one trigger come together, each on a resource
     /// unit of its own, and all are received.
     pub together: Option<To>,
@@ -170,6 +172,7 @@ pub struct Reception {
     /// the end, over its own stretch. Else empty.
     course: Vec<(Instant, f64)>,
     pub aggregate: bool,
+    beams: usize,
     /// What has already spoiled it.
     pub spoiled: Option<Fate>,
     /// By error rate: all bits up to `counted` are right with a probability whose logarithm is
@@ -199,6 +202,7 @@ impl Reception {
                 Vec::new()
             },
             aggregate: arriving.aggregate,
+            beams: arriving.beams,
             spoiled,
             counted: arriving.begins,
             log_success: 0.0,
@@ -266,6 +270,7 @@ impl Reception {
         self.begins = arriving.begins;
         self.ends = arriving.ends;
         self.preamble = arriving.preamble;
+        self.beams = arriving.beams;
         self.together = arriving.together;
         self.spoiled = Some(spoiled);
     }
@@ -554,12 +559,12 @@ impl Transceiver {
             let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
             body + Duration::from_nanos(lasts_ns as u64)
         };
-        let header = Stretch::of(reception, phy.header_rate(rate), hearing);
+        let header = Stretch::of(reception, phy.header_rate(rate), 1, hearing);
         let heard = header.fate(reception.begins, body, &mut self.errors, hearing);
         if heard != Fate::Delivered {
             return (heard, alloc::vec![heard; subframes.len()]);
         }
-        let data = Stretch::of(reception, rate, hearing);
+        let data = Stretch::of(reception, rate, reception.beams, hearing);
         let errors = &mut self.errors;
         let fate = |subframe: &Subframe| {
             // A receiver finds a frame by its delimiter, so an error there loses the frame too.
@@ -605,9 +610,11 @@ struct Part {
 }
 
 impl Stretch {
-    fn of(reception: &Reception, rate: Rate, hearing: &Hearing) -> Self {
+    /// Of the signal's share for one of so many users.
+    fn of(reception: &Reception, rate: Rate, users: usize, hearing: &Hearing) -> Self {
+        let mw = reception.mw / users as f64;
         let part = |&(from, interference_mw): &(Instant, f64)| {
-            let ratio = reception.mw / reception.beside_mw(interference_mw, hearing);
+            let ratio = mw / reception.beside_mw(interference_mw, hearing);
             let log_right = match hearing.model {
                 Model::ErrorRate => libm::log1p(-bit_error_rate(rate, ratio)),
                 // These models go by the worst ratio of the stretch.

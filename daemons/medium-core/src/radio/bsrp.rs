@@ -68,7 +68,7 @@ impl Radio {
         let (unit, units) = Unit::for_each(found.len(), width);
         let timing = &at.setup.timing;
         let answer = |one: Candidate| {
-            let rate = timing.triggered_rate(one.rate.within(unit)?)?;
+            let rate = timing.triggered_rate(one.rate.within(unit)?, units)?;
             Some((one.flow, rate))
         };
         let found = found.into_iter().take(units);

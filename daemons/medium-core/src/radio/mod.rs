@@ -10,6 +10,7 @@ mod poll;
 mod queue;
 mod receive;
 mod send;
+mod sound;
 mod state;
 mod txop;
 
@@ -18,6 +19,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Instant, Stream};
 
+use crate::mimo::Soundings;
 use crate::ofdma::Report;
 use crate::parts::{
     Access, Agreements, CarrierSense, Duplicates, Effect, Effects, Exchange, Finished, Host,
@@ -61,6 +63,11 @@ pub struct Radio {
     bsrp_due: bool,
     /// When it is due at the latest.
     bsrp_at: Instant,
+    /// And of the channels to them.
+    soundings: Soundings,
+    /// Who has announced a null data packet to it, and whose it has measured.
+    announced: Option<RadioId>,
+    measured: Option<RadioId>,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -97,6 +104,9 @@ impl Radio {
             reports: Vec::new(),
             bsrp_due: false,
             bsrp_at: Instant::ZERO,
+            soundings: Soundings::default(),
+            announced: None,
+            measured: None,
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
@@ -184,6 +194,8 @@ impl Radio {
         self.reports.clear();
         self.bsrp_due = false;
         self.bsrp_at = Instant::ZERO;
+        self.soundings = Soundings::default();
+        (self.announced, self.measured) = (None, None);
         let unsent = self.exchange.forget();
         let on_air = self.host.acknowledged();
         self.agreements.orphan(unsent.into_iter().chain(on_air));

@@ -136,16 +136,33 @@ impl Radio {
     fn stations_to_poll(&mut self, function: usize, at: Moment<'_>) -> Option<Vec<(usize, Rate)>> {
         let waiting = self.waiting_for_poll(function);
         let (mut found, width) = self.sharing(waiting, |report| report.asked)?;
-        let (unit, units) = match found.len() {
-            1 if self.asks_alone(at.setup) => Unit::for_each(1, width),
-            users => Unit::shared(users, width)?,
+        let ofdma = at.setup.params.ofdma?;
+        let (unit, units) = match (ofdma.mimo, found.len()) {
+            (Some(_), users) => (None, users),
+            (None, 1) if self.asks_alone(at.setup) => (Some(Unit::for_each(1, width).0), 1),
+            (None, users) => {
+                let (unit, units) = Unit::shared(users, width)?;
+                (Some(unit), units)
+            }
         };
         for candidate in &found {
             self.reports[candidate.flow].served.pass_round();
         }
-        at.setup.params.ofdma?.scheduler.order(&mut found);
+        ofdma.scheduler.order(&mut found);
         found.truncate(units);
-        let rate = |candidate: Candidate| Some((candidate.flow, candidate.rate.asked_on(unit)?));
+        if let Some(mimo) = ofdma.mimo {
+            mimo.admit(&mut found);
+        }
+        if found.len() < 2 && !self.asks_alone(at.setup) {
+            return None;
+        }
+        let rate = |candidate: Candidate| {
+            let rate = match unit {
+                Some(unit) => candidate.rate.asked_on(unit),
+                None => candidate.rate.asked(),
+            };
+            Some((candidate.flow, rate?))
+        };
         found.into_iter().map(rate).collect()
     }
 
@@ -173,10 +190,8 @@ impl Radio {
     /// Long enough for the station with most to send, as far as a PPDU may last.
     fn shape_of_answers(&self, stations: &[(usize, Rate)], at: Moment<'_>) -> Shape {
         let phy = &at.setup.params.phy;
-        let preambles = stations
-            .iter()
-            .map(|(_, rate)| phy.triggered_preamble(*rate));
-        let preamble = preambles.max().unwrap_or_default();
+        let rates: Vec<Rate> = stations.iter().map(|(_, rate)| *rate).collect();
+        let preamble = phy.triggered_preamble(&rates);
         let users = (stations.iter()).map(|(place, rate)| (self.reports[*place].octets, *rate));
         Shape {
             preamble,

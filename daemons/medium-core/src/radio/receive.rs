@@ -76,6 +76,10 @@ impl Radio {
             }
             Step::Poll | Step::Bsrp if mine => self.polled(tx.from, ppdu, at, effects),
             Step::BufferStatus if mine => self.status_told(tx.from, ppdu, at, effects),
+            Step::Announcement | Step::Ndp | Step::NdpShared | Step::ReportPoll if mine => {
+                self.sounded(tx.from, ppdu, at, effects);
+            }
+            Step::Report if mine => self.reported(tx.from, at, effects),
             Step::BlockAck if mine && self.is_block_ack_due() => {
                 if let Some(block_ack) = ppdu.block_ack {
                     self.block_acked(tx.from, &block_ack, at, effects);
@@ -295,7 +299,12 @@ impl Radio {
     }
 
     /// Answer after a SIFS.
-    fn answer(&mut self, response: Option<Response>, at: Moment<'_>, effects: &mut Effects) {
+    pub(super) fn answer(
+        &mut self,
+        response: Option<Response>,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
         let Some(response) = response else { return };
         // No access function may send between the frame and its answer.
         self.freeze(Duration::ZERO, at);
@@ -320,7 +329,7 @@ fn arrived((from, ppdu): (RadioId, &Ppdu), payload: Payload, bytes: usize, dbm: 
 }
 
 /// The answer to a frame that asks for one.
-fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
+pub(super) fn response(ppdu: &Ppdu, to: RadioId) -> Option<Response> {
     Some(Response {
         step: ppdu.step.next(true)?,
         to,

@@ -92,7 +92,7 @@ impl Radio {
     /// All receivers have handled its PPDU.
     pub fn sent(&mut self, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         // With nothing in service nothing can be repeated, so no timeout runs.
-        let serves = self.txop.batch.is_some() || self.txop.polls;
+        let serves = self.txop.serves();
         let repeats = self.power.is_up() && serves;
         if ppdu.step == Step::BlockAck && self.txop.polls {
             self.poll_ends(true, at);

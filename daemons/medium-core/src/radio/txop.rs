@@ -6,8 +6,11 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
+use super::sound::Sounding;
 use super::{Moment, Radio};
-use crate::parts::{Asked, Batch, BlockAck, Due, Effect, Effects, Ppdu, Setup, Timer, Wake};
+use crate::parts::{
+    Asked, Batch, BlockAck, Due, Effect, Effects, Ppdu, Setup, Timer, Together, Wake,
+};
 use crate::step::Step;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, RTS_BYTES};
 use crate::{Acknowledgement, Outcome, RadioId, Rate, To, Width};
@@ -33,6 +36,8 @@ pub struct Txop {
     pub(super) polled: Vec<RadioId>,
     /// The last TXOP was for their frames, so the next one is for those of this radio.
     pub(super) polled_last: bool,
+    /// It sounds the channels to stations.
+    pub(super) sounding: Option<Sounding>,
     /// A trigger has asked for the batch.
     pub(super) triggered: Option<Asked>,
     begun: Instant,
@@ -79,12 +84,18 @@ impl Txop {
         self.polls = false;
         self.learns = false;
         self.polled.clear();
+        self.sounding = None;
         self.triggered = None;
     }
 
     /// Whether it is not over.
     pub fn is_under_way(&self) -> bool {
-        self.batch.is_some() || self.goes_on || self.polls
+        self.serves() || self.goes_on
+    }
+
+    /// Whether something of it is on the air, or awaits an answer.
+    pub fn serves(&self) -> bool {
+        self.batch.is_some() || self.polls || self.sounding.is_some()
     }
 }
 
@@ -178,15 +189,23 @@ impl Radio {
         let line = &mut self.functions[txop.function].line;
         let numbers = &mut self.exchange.numbers;
         txop.some_answered = false;
+        if let Some(mimo) = setup.params.ofdma.and_then(|ofdma| ofdma.mimo) {
+            self.soundings.pass(mimo, at.now);
+        }
         let together = match self.is_access_point {
-            true => line.next_together(numbers, time, txop.widest, setup),
+            true => line.next_together(numbers, time, txop.widest, &self.soundings, setup),
             false => None,
         };
-        if let Some(together) = together {
-            together.iter().for_each(|batch| line.try_once(batch));
-            txop.beside = together;
-            txop.next_beside();
-            return self.together(at);
+        self.soundings.rests = false;
+        match together {
+            Some(Together::Batches(together)) => {
+                together.iter().for_each(|batch| line.try_once(batch));
+                txop.beside = together;
+                txop.next_beside();
+                return self.together(at);
+            }
+            Some(Together::Sound(stations)) if is_first => return self.sound(&stations, at),
+            _ => {}
         }
         let batch = line.next(numbers, time, is_first, txop.widest, link, setup)?;
         // The try counts from its RTS on, whether or not a CTS lets the data follow.
@@ -289,7 +308,10 @@ impl Radio {
     }
 
     /// All of them by a trigger, or the next one by a BlockAckReq.
-    fn ask(&self, at: Moment<'_>) -> Option<Ppdu> {
+    fn ask(&mut self, at: Moment<'_>) -> Option<Ppdu> {
+        if self.txop.sounding.is_some() {
+            return self.sound_on(at);
+        }
         let (setup, timing) = (at.setup, &at.setup.timing);
         let rates = self.rates();
         let request = |batch: &Batch, step, bytes, nav, rate| Ppdu {
@@ -379,7 +401,7 @@ impl Radio {
     }
 
     /// The exchange of the batch has succeeded: the TXOP goes on, or the next backoff begins.
-    fn after_exchange(&mut self, at: Moment<'_>, effects: &mut Effects) {
+    pub(super) fn after_exchange(&mut self, at: Moment<'_>, effects: &mut Effects) {
         if self.txop.triggered.take().is_some() {
             self.trigger_served(at, effects);
             return self.resume(at, effects);
@@ -470,6 +492,9 @@ impl Radio {
         if self.txop.polls {
             self.poll_ends(false, at);
             return self.resume(at, effects);
+        }
+        if self.txop.sounding.is_some() {
+            return self.next_reports(at.now, at, effects);
         }
         let Some(batch) = self.txop.batch.take() else {
             return;

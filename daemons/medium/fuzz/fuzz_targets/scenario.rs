@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use hoplab_medium_core::{
     Acknowledgement, Aggregation, Attempts, Burst, Category, CategoryParams, Class, Cost, Course,
     Dbm, Duration, Edca, Energy, Fading, Frame, FurtherLink, Guard, Instant, Interferer, Leakage,
-    LossModel, LossRule, Medium, Mhz, Nic, Numbered, Ofdma, Output, Params, Position, RadioId,
+    LossModel, LossRule, Medium, Mhz, Mimo, Nic, Numbered, Ofdma, Output, Params, Position, RadioId,
     Rate, Reception, Rules, Scheduler, Share, Standard, Station, Takes, To, Wall, Waypoint, Width,
 };
 use libfuzzer_sys::fuzz_target;
@@ -124,6 +124,10 @@ fn params(from: &mut Bytes<'_>) -> Params {
                     [from.below(2)],
                 uplink: from.chance(),
                 bsrp: from.chance().then(|| Duration::from_millis(from.below(50) as u64)),
+                mimo: from.chance().then(|| Mimo {
+                    antennas: from.byte(),
+                    sounding: from.duration(),
+                }),
             });
             Standard::He { signal_extension }
         };

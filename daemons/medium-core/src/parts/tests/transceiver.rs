@@ -37,6 +37,7 @@ fn arriving(tx: usize, dbm: f64) -> Arriving {
         ends: us(1000),
         preamble: Duration::from_micros(192),
         aggregate: false,
+        beams: 1,
         together: None,
     }
 }
