@@ -63,7 +63,12 @@ def test_the_document_has_antennas_and_acknowledgements(
         ("80211ac", CELL, STREAMS + "aggregation = false\n", ["radio.mu_mimo", "needs A-MPDUs"]),
         ("80211ac", CELL, STREAMS + "rts_threshold = 500\n", ["radio.rts_threshold: 500"]),
         ("80211ax", CELL, STREAMS + 'ofdma = "airtime"\n', ["radio.ofdma", "remove one"]),
-        ("80211ax", CELL, STREAMS + 'rate_mbps = "ideal"\nreception = "error-rate"\n', ["divide the power", "radio.mcs"]),
+        (
+            "80211ax",
+            CELL,
+            STREAMS + 'rate_mbps = "ideal"\nreception = "error-rate"\n',
+            ["divide the power", "radio.mcs"],
+        ),
         (
             "80211ac",
             CELL,

@@ -38,6 +38,7 @@ PARTS = {
     "wifi/multilink": "multilink:items",
     "wifi/ofdma": "ofdma:items",
     "wifi/bsrp": "bsrp:items",
+    "wifi/mu-mimo": "mu_mimo:items",
     "wifi/widths": "widths:items",
     "wifi/2-ghz": "two_ghz:items",
     "wifi/power-save": "power_save:items",

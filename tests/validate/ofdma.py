@@ -11,10 +11,10 @@ the channel is measured and taken off.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from hoplab.many.study.figures import Figure, figure
 from tests.validate.aggregation import (
@@ -54,6 +54,20 @@ SOCKETS = 4
 behind that makes the access point ask."""
 
 
+class Together(Protocol):
+    """Stations that an access point serves together, or asks for their frames."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def stations(self) -> int: ...
+    @property
+    def uplink(self) -> bool: ...
+    @property
+    def radio(self) -> dict[str, Any]: ...
+    def maximum_mbps(self) -> float: ...
+
+
 @dataclass(frozen=True)
 class Case:
     """So many stations of MCS 7 on 80 MHz, all of them together."""
@@ -69,8 +83,14 @@ class Case:
         return f"{self.stations}/{'triggered' if self.uplink else self.ack}"
 
     @property
-    def started_s(self) -> float:
-        return UPLINK_STARTED_S if self.uplink else STARTED_S
+    def radio(self) -> dict[str, Any]:
+        return {
+            "profile": "80211ax",
+            "width_mhz": WIDTH_MHZ,
+            "ofdma": "round-robin",
+            "ofdma_ack": self.ack,
+            "ofdma_uplink": self.uplink,
+        }
 
     @property
     def symbol_bits(self) -> int:
@@ -139,7 +159,11 @@ def cases() -> list[Case]:
     return down + [Case(n, tones[n], ACKS[0], uplink=True) for n in tones if n > 1]
 
 
-def scenario(case: Case) -> dict[str, Any]:
+def started_s(case: Together) -> float:
+    return UPLINK_STARTED_S if case.uplink else STARTED_S
+
+
+def scenario(case: Together) -> dict[str, Any]:
     clients = [f"n{i}" for i in range(case.stations)]
     sockets = SOCKETS if case.uplink else math.ceil(SOCKETS / case.stations)
     # A queue that is to be asked for has to be longer than an A-MPDU from the beginning.
@@ -152,28 +176,20 @@ def scenario(case: Case) -> dict[str, Any]:
         for socket in range(sockets)
     ]
     return {
-        "title": f"{case.stations} stations together, {case.ack}",
-        "duration_s": round(case.started_s + MEASURED_MBIT / case.maximum_mbps(), 1),
+        "title": f"stations together: {case.name}",
+        "duration_s": round(started_s(case) + MEASURED_MBIT / case.maximum_mbps(), 1),
         "station": [
             station("ap", 0.0),
             *(station(client, 20.0, float(i)) for i, client in enumerate(clients)),
         ],
         "cell": [{"access_point": "ap", "clients": clients, **_eager(case)}],
-        "radio": {
-            "profile": "80211ax",
-            "width_mhz": WIDTH_MHZ,
-            "mcs": 7,
-            "queue_packets": 10_000,
-            "ofdma": "round-robin",
-            "ofdma_ack": case.ack,
-            "ofdma_uplink": case.uplink,
-        },
+        "radio": {**case.radio, "mcs": 7, "queue_packets": 10_000},
         "flow": flows,
         "measure": {"packets": True},
     }
 
 
-def _eager(case: Case) -> dict[str, Any]:
+def _eager(case: Together) -> dict[str, Any]:
     """An access point that backs off less after collisions, as hostapd's. At first all stations
     contend. Later there are no collisions, and this makes no difference."""
     eager = {"best_effort": {"cw_max": 63}}
@@ -181,15 +197,19 @@ def _eager(case: Case) -> dict[str, Any]:
 
 
 def items() -> Iterator[Figure]:
+    return figures("wifi/ofdma", cases())
+
+
+def figures(part: str, cases: Sequence[Together]) -> Iterator[Figure]:
     """A figure in Mbit/s of payload for each case, within 1 %."""
     for uplink in (False, True):
-        yield from _items([case for case in cases() if case.uplink == uplink])
+        yield from _one_way(part, [case for case in cases if case.uplink == uplink])
 
 
-def _items(cases: list[Case]) -> Iterator[Figure]:
-    read = partial(received, started_s=cases[0].started_s)
+def _one_way(part: str, cases: list[Together]) -> Iterator[Figure]:
+    read = partial(received, started_s=started_s(cases[0]))
     found = measure_seeds([scenario(case) for case in cases], SEEDS, read)
     for case, draws in zip(cases, found, strict=True):
         free = 1 - sum(share for _, share in draws) / len(draws)
         mbps = [mbps for mbps, _ in draws]
-        yield figure(f"wifi/ofdma/{case.name}_Mbps", mbps, free * case.maximum_mbps(), 0.01)
+        yield figure(f"{part}/{case.name}_Mbps", mbps, free * case.maximum_mbps(), 0.01)

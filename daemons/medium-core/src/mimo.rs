@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Stations that an access point serves by streams of their own, each on the whole channel (MU-MIMO),
-//! and what it must know of their channels before (IEEE 802.11-2020 10.36.5.2, 802.11ax-2021 26.7).
+//! Stations that an access point serves by streams of their own, each on the whole channel (MU-MIMO).
+//! It must know their channels before (IEEE 802.11-2020 10.36.5.2, 802.11ax-2021 26.7).
 
 use alloc::vec::Vec;
 
@@ -137,9 +137,9 @@ const ANGLES_BITS: usize = 9 + 7;
 const RATIO_BITS: usize = 8;
 const DIFFERENCE_BITS: usize = 4;
 
-/// Octets of a station's report on the channel from so many antennas to streams of its rate, as fine
-/// as the standard has it (9.4.1.49 and 9.4.1.51 with a grouping of 1, 802.11ax-2021 9.4.1.65 and
-/// 9.4.1.66 with one of 4).
+/// Octets of a station's report on the channel from so many antennas to streams of its rate. It is as
+/// fine as the standard has it: with a grouping of 1 (9.4.1.49, 9.4.1.51), of HE 4 (802.11ax-2021
+/// 9.4.1.65, 9.4.1.66).
 pub(crate) fn report_bytes(antennas: u8, rate: Rate) -> usize {
     let (rows, columns) = (usize::from(antennas), usize::from(rate.streams()));
     // Tables 9-73 and 9-80: subcarriers with angles, and those with a ratio of their own.

@@ -114,7 +114,7 @@ impl Case {
     }
 
     /// With a long training field for each stream. HE-SIG-B has no allocations: two users have 52 bits,
-    /// a last one 31, of 208 a symbol; beyond 20 MHz each of two contents has half of them.
+    /// a last one 31, of 208 a symbol. Beyond 20 MHz each of two contents has half of them.
     fn preamble_us(&self, users: usize) -> f64 {
         let trainings = Self::trainings(users * usize::from(self.streams));
         if !self.is_he {

@@ -282,7 +282,7 @@ fn has_unit(aired: &Aired) -> bool {
 }
 
 /// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
-/// names of fates; returns how many rows of the trace are of a resource unit, of a trigger, of a further
+/// names of fates. Returns how many rows of the trace are of a resource unit, of a trigger, of a further
 /// link, and of a sounding.
 fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 4] {
     let (mut shared, mut triggers, mut further, mut soundings) = (0, 0, 0, 0);

@@ -136,7 +136,10 @@ def _streams_of_several(radio: ResolvedRadio) -> None:
     """Check streams of several stations at once (MU-MIMO). Of 802.11ac there are none that a
     trigger asks for."""
     for wrong, what in (
-        (radio.ofdma != "none", f'ofdma: "{radio.ofdma}" does not go with radio.mu_mimo; remove one'),
+        (
+            radio.ofdma != "none",
+            f'ofdma: "{radio.ofdma}" does not go with radio.mu_mimo; remove one',
+        ),
         (
             radio.rate_mbps == "ideal",
             'rate_mbps: "ideal" is for a station alone, and with radio.mu_mimo several divide the '

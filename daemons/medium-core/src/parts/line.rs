@@ -417,8 +417,8 @@ impl Flow {
         }
     }
 
-    /// Whether its first frames may go beside others', as far as they know: frames of an agreement,
-    /// without RTS, at a rate that has PPDUs of several users. A trigger asks none of VHT for answers.
+    /// Whether its first frames may go beside others', as far as they know. They are of an agreement,
+    /// without RTS, at a rate that has PPDUs of several users. No trigger asks stations of VHT.
     fn candidate(&self, at: usize, widest: Option<Width>, setup: &Setup) -> Option<Candidate> {
         let ofdma = setup.params.ofdma?;
         let head = self.mpdus.front().filter(|_| self.request == Request::No)?;
