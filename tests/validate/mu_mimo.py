@@ -34,6 +34,7 @@ from tests.validate.ofdma import (
     MU_BAR_USER_BYTES,
     PAYLOAD,
     SIG_B_SYMBOL_BITS,
+    SOCKETS,
     TRIGGER_USER_BYTES,
     figures,
 )
@@ -71,6 +72,7 @@ class Case:
     stations: int
     ack: str
     uplink: bool = False
+    sockets: int = SOCKETS
 
     @property
     def name(self) -> str:
