@@ -58,8 +58,8 @@ ANNOUNCEMENT_BYTES, ANNOUNCED_USER_BYTES = 21, {"VHT": 2, "HE": 4}
 REPORT_POLL_BYTES = 21
 REPORT_BYTES = {("VHT", 4): 33 + 313 + 15, ("HE", 4): 35 + 385 + 32, ("HE", 8): 35 + 897 + 32}
 """By antennas. MAC header, category, action, MIMO control and FCS come first. Then there are 16
-bits for each pair of angles on 52 tones or 64, and 8 bits: four antennas have 3 pairs and eight 7.
-At the end are 4 bits on 30 tones or 64."""
+bits for each pair of angles on 52 tones or 64, and 8 bits. Four antennas have 3 pairs, eight 7. At
+the end are 4 bits on 30 tones or 64."""
 PACKET_EXTENSION_US = 4
 SOUNDING_MS = 20
 
