@@ -13,7 +13,7 @@ import tomli_w
 
 from hoplab.host import results
 from tests.emulation.conftest import Run
-from tests.validate import bsrp, classes, high_efficiency, multilink, ofdma
+from tests.validate import bsrp, classes, high_efficiency, mu_mimo, multilink, ofdma
 from tests.validate.aggregation import Case
 from tests.validate.saturation import (
     BEST_EFFORT,
@@ -329,6 +329,32 @@ def test_stations_send_together_when_their_access_point_asks(
     # A SIFS and the way later.
     ways = [begins - ends for begins, ends in zip(sorted(sent), sorted(asked), strict=False)]
     assert all(16e-6 < way < 16.2e-6 for way in ways)
+
+
+@pytest.mark.parametrize("kind", ["VHT", "HE"])
+def test_stations_have_streams_of_their_own_after_a_sounding(
+    tmp_path: Path, run_scenario: Run, kind: str
+) -> None:
+    """Four on 20 MHz: each has a stream on the whole channel. Soundings come each 20 ms."""
+    ack = "sequential" if kind == "VHT" else "mu-bar"
+    scenario = ofdma.scenario(mu_mimo.Case(kind, 4, ack)) | {"duration_s": 0.8}
+    scenario["measure"] |= {"frames": True}
+    run_scenario(tomli_w.dumps(scenario))
+    found = results.load(tmp_path / "run1")
+    frames = [row for row in found.rows("frames") if row["t_s"] > 0.4]
+    receivers = defaultdict(set)
+    for row in frames:
+        if row["kind"] == "data":
+            receivers[row["t_s"], row["until_s"]].add(row["dst"])
+    assert {len(names) for names in receivers.values()} == {4}
+    assert {row["fate"] for row in frames} == {"delivered"}
+    sounding = [row for row in frames if row["kind"] == "sounding"]
+    sent = {row["t_s"] for row in sounding if row["src"] == "ap"}
+    reports = [row for row in sounding if row["src"] != "ap"]
+    # Announcement and null data packet, then polls of three, or one trigger.
+    each = 5 if kind == "VHT" else 3
+    assert 18 * each <= len(sent) <= 21 * each
+    assert len(reports) * each == 4 * len(sent)
 
 
 def test_uploads_by_tcp_are_asked_for_where_queues_are_polled(
