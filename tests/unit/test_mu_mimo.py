@@ -69,6 +69,7 @@ def test_the_document_has_antennas_and_acknowledgements(
             STREAMS + 'rate_mbps = "ideal"\nreception = "error-rate"\n',
             ["divide the power", "radio.mcs"],
         ),
+        ("80211ac", CELL, STREAMS + 'rate_mbps = "auto"\n', ["divide the power", "radio.mcs"]),
         (
             "80211ac",
             CELL,

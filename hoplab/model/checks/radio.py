@@ -141,9 +141,9 @@ def _streams_of_several(radio: ResolvedRadio) -> None:
             f'ofdma: "{radio.ofdma}" does not go with radio.mu_mimo; remove one',
         ),
         (
-            radio.rate_mbps == "ideal",
-            'rate_mbps: "ideal" is for a station alone, and with radio.mu_mimo several divide the '
-            "power; set radio.mcs",
+            radio.rate_mbps in ("auto", "ideal"),
+            f'rate_mbps: "{radio.rate_mbps}" is for a station alone, and with radio.mu_mimo several '
+            "divide the power; set radio.mcs, without radio.rate_mbps",
         ),
         (
             2 * radio.streams > radio.mu_mimo_antennas,
