@@ -142,8 +142,8 @@ def _streams_of_several(radio: ResolvedRadio) -> None:
         ),
         (
             radio.rate_mbps in ("auto", "ideal"),
-            f'rate_mbps: "{radio.rate_mbps}" is for a station alone, and with radio.mu_mimo several '
-            "divide the power; set radio.mcs, without radio.rate_mbps",
+            f'rate_mbps: "{radio.rate_mbps}" is for a station alone, and with radio.mu_mimo '
+            "several divide the power; set radio.mcs, without radio.rate_mbps",
         ),
         (
             2 * radio.streams > radio.mu_mimo_antennas,
