@@ -7,48 +7,19 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
+use super::contend::BSRP_FUNCTION;
 use super::{Moment, Radio};
-use crate::ofdma::{Candidate, Report};
+use crate::ofdma::Candidate;
 use crate::parts::{Effect, Effects, Ppdu, Response, Setup, Timer, Wake};
 use crate::step::Step;
 use crate::timing::Answer;
-use crate::{Category, RadioId, Rate, To, Unit};
-
-/// The access function that wins the channel for polls (`AccessReqAc` of ns-3).
-const FUNCTION: usize = Category::BestEffort as usize;
+use crate::{RadioId, Rate, To, Unit};
 
 impl Radio {
-    /// Whether it asks a station for its frames where no other has some. Stations of a cell in which
-    /// queues are polled wait to be asked.
-    pub(super) fn asks_alone(&self, setup: &Setup) -> bool {
-        setup.bsrp().is_some() && self.reports.len() > 1
-    }
-
-    /// Whether this function polls queues when it wins the channel.
-    pub(super) fn may_bsrp(&self, function: usize, setup: &Setup) -> bool {
-        let is_due = self.bsrp_due && function == FUNCTION && self.is_access_point;
-        is_due && self.asks_alone(setup) && self.unknown(setup).next().is_some()
-    }
-
-    /// Stations of which no waiting frames are known, and that answer, by their places.
-    fn unknown<'a>(&'a self, setup: &Setup) -> impl Iterator<Item = (usize, &'a Report)> {
-        let most = setup.params.retry_short;
-        let reports = self.reports.iter().enumerate();
-        reports.filter(move |(_, report)| report.octets == 0 && report.silent < most)
-    }
-
-    /// A station is new, or so long has passed since the last poll.
-    pub(super) fn bsrp_is_due(&mut self, at: Moment<'_>, effects: &mut Effects) {
-        self.bsrp_due = self.power.is_up();
-        if self.may_bsrp(FUNCTION, at.setup) {
-            self.contend(FUNCTION, at, effects);
-        }
-    }
-
     /// This is the first PPDU of a TXOP. Its receivers may have an answer to send.
     pub(super) fn bsrp_after(&mut self, first: Option<&Ppdu>) {
         let is_to_one = first.is_some_and(|ppdu| matches!(ppdu.to, To::Radio(_)));
-        self.bsrp_due |= is_to_one && self.txop.function == FUNCTION;
+        self.bsrp_due |= is_to_one && self.txop.function == BSRP_FUNCTION;
     }
 
     /// The trigger that polls queues, if that is due.
@@ -88,7 +59,7 @@ impl Radio {
         let mut waiting = functions
             .map(|(number, function)| (number, function.line.waiting_for(response.to, setup)))
             .filter(|(_, octets)| *octets > 0);
-        let (function, octets) = waiting.next().unwrap_or((FUNCTION, 0));
+        let (function, octets) = waiting.next().unwrap_or((BSRP_FUNCTION, 0));
         Ppdu {
             function: function as u8,
             waiting: Some(octets),

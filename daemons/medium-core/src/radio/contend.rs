@@ -6,6 +6,9 @@ use crate::ofdma::Report;
 use crate::parts::{Activity, Effect, Effects, Setup, Wake};
 use crate::{Category, CategoryParams, Frame};
 
+/// The access function that wins the channel for polls of queues (`AccessReqAc` of ns-3).
+pub(super) const BSRP_FUNCTION: usize = Category::BestEffort as usize;
+
 impl Radio {
     /// The access function that a frame goes by. With its first frame that has a QoS header the
     /// radio is a station with QoS.
@@ -89,6 +92,36 @@ impl Radio {
     ) -> impl Iterator<Item = (usize, &Report)> {
         let reports = self.reports.iter().enumerate();
         reports.filter(move |(_, report)| report.function == function && report.octets > 0)
+    }
+
+    /// Whether it asks a station for its frames where no other has some. Stations of a cell in which
+    /// queues are polled wait to be asked.
+    pub(super) fn asks_alone(&self, setup: &Setup) -> bool {
+        setup.bsrp().is_some() && self.reports.len() > 1
+    }
+
+    /// Whether this function polls queues when it wins the channel.
+    pub(super) fn may_bsrp(&self, function: usize, setup: &Setup) -> bool {
+        let is_due = self.bsrp_due && function == BSRP_FUNCTION && self.is_access_point;
+        is_due && self.asks_alone(setup) && self.unknown(setup).next().is_some()
+    }
+
+    /// Stations of which no waiting frames are known, and that answer, by their places.
+    pub(super) fn unknown<'a>(
+        &'a self,
+        setup: &Setup,
+    ) -> impl Iterator<Item = (usize, &'a Report)> {
+        let most = setup.params.retry_short;
+        let reports = self.reports.iter().enumerate();
+        reports.filter(move |(_, report)| report.octets == 0 && report.silent < most)
+    }
+
+    /// A station is new, or so long has passed since the last poll.
+    pub(super) fn bsrp_is_due(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        self.bsrp_due = self.power.is_up();
+        if self.may_bsrp(BSRP_FUNCTION, at.setup) {
+            self.contend(BSRP_FUNCTION, at, effects);
+        }
     }
 
     /// Whether a function is in the midst of its TXOP.

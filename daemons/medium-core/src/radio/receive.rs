@@ -266,6 +266,29 @@ impl Radio {
         self.answer(answer, at, effects);
     }
 
+    /// What an access point sends to sound the channel to this radio.
+    pub(super) fn sounded(
+        &mut self,
+        from: RadioId,
+        ppdu: &Ppdu,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        match ppdu.step {
+            Step::Announcement => (self.announced, self.measured) = (Some(from), None),
+            Step::Ndp | Step::NdpShared => {
+                self.measured = self.announced.take().filter(|announced| *announced == from);
+            }
+            _ => {}
+        }
+        if self.measured == Some(from) && ppdu.asked.is_some() {
+            let asked = ppdu.asked;
+            let report = response(ppdu, from);
+            let report = report.map(|report| Response { asked, ..report });
+            self.answer(report, at, effects);
+        }
+    }
+
     /// Answer with a BlockAck.
     fn answer_block(&mut self, from: RadioId, ppdu: &Ppdu, at: Moment<'_>, effects: &mut Effects) {
         let Some((tid, _)) = ppdu.agreement else {

@@ -6,14 +6,13 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use hoplab_base::{Duration, Instant};
+use hoplab_base::Duration;
 
 use super::{Moment, Radio};
 use crate::mimo::{announcement_bytes, report_bytes, REPORT_POLL_BYTES};
-use crate::parts::{Asked, Effects, Ppdu, Response, Setup};
+use crate::parts::{Asked, Ppdu, Setup};
 use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::step::Step;
-use crate::timing::Answer;
 use crate::{Modulation, RadioId, Rate, To, Unit};
 
 /// A station, and the rate of its data on the whole channel.
@@ -28,7 +27,7 @@ pub(super) struct Sounding {
     groups: VecDeque<Group>,
     /// The null data packet is still to come.
     is_announced: bool,
-    has_reports: bool,
+    pub(super) has_reports: bool,
 }
 
 struct Group {
@@ -152,15 +151,21 @@ impl Sounding {
     }
 
     /// That station reports.
-    fn take(&mut self, from: RadioId) {
+    pub(super) fn take(&mut self, from: RadioId) {
         if let Some(group) = self.groups.front_mut() {
             group.reports.retain(|report| report.from != from);
         }
         self.has_reports = true;
     }
 
+    /// Its next reports; whether there are some.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.groups.pop_front();
+        !self.groups.is_empty()
+    }
+
     /// Nobody is to report any more before others are asked.
-    fn is_answered(&self) -> bool {
+    pub(super) fn is_answered(&self) -> bool {
         let group = self.groups.front();
         group.is_none_or(|group| group.reports.is_empty())
     }
@@ -248,63 +253,6 @@ impl Radio {
         Ppdu {
             function: self.txop.function as u8,
             ..(self.exchange).control(step, To::Radio(to), bytes, nav, setup)
-        }
-    }
-
-    /// A station's report on the channel has come.
-    pub(super) fn reported(&mut self, from: RadioId, at: Moment<'_>, effects: &mut Effects) {
-        let Some(sounding) = &mut self.txop.sounding else {
-            return;
-        };
-        if self.exchange.awaited() != Some(Answer::Report) {
-            return;
-        }
-        sounding.take(from);
-        self.soundings.report(from);
-        if sounding.is_answered() {
-            self.exchange.answered(Answer::Report);
-            self.next_reports(at.now + at.setup.timing.sifs, at, effects);
-        }
-    }
-
-    /// Reports have come, or have not: others follow at this time, or the sounding is over.
-    pub(super) fn next_reports(&mut self, next: Instant, at: Moment<'_>, effects: &mut Effects) {
-        let Some(mut sounding) = self.txop.sounding.take() else {
-            return;
-        };
-        sounding.groups.pop_front();
-        if !sounding.groups.is_empty() {
-            self.txop.sounding = Some(sounding);
-            return self.ask_next(next, effects);
-        }
-        self.soundings.rests = true;
-        if sounding.has_reports {
-            return self.after_exchange(at, effects);
-        }
-        self.functions[self.txop.function].access.retry(at.now);
-        self.resume(at, effects);
-    }
-
-    /// What an access point sends to sound the channel to this radio.
-    pub(super) fn sounded(
-        &mut self,
-        from: RadioId,
-        ppdu: &Ppdu,
-        at: Moment<'_>,
-        effects: &mut Effects,
-    ) {
-        match ppdu.step {
-            Step::Announcement => (self.announced, self.measured) = (Some(from), None),
-            Step::Ndp | Step::NdpShared => {
-                self.measured = self.announced.take().filter(|announced| *announced == from);
-            }
-            _ => {}
-        }
-        if self.measured == Some(from) && ppdu.asked.is_some() {
-            let asked = ppdu.asked;
-            let report = super::receive::response(ppdu, from);
-            let report = report.map(|report| Response { asked, ..report });
-            self.answer(report, at, effects);
         }
     }
 }

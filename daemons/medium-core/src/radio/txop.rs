@@ -422,6 +422,39 @@ impl Radio {
         }
     }
 
+    /// A station's report on the channel has come.
+    pub(super) fn reported(&mut self, from: RadioId, at: Moment<'_>, effects: &mut Effects) {
+        let Some(sounding) = &mut self.txop.sounding else {
+            return;
+        };
+        if self.exchange.awaited() != Some(Answer::Report) {
+            return;
+        }
+        sounding.take(from);
+        self.soundings.report(from);
+        if sounding.is_answered() {
+            self.exchange.answered(Answer::Report);
+            self.next_reports(at.now + at.setup.timing.sifs, at, effects);
+        }
+    }
+
+    /// Reports have come, or have not: others follow at this time, or the sounding is over.
+    pub(super) fn next_reports(&mut self, next: Instant, at: Moment<'_>, effects: &mut Effects) {
+        let Some(mut sounding) = self.txop.sounding.take() else {
+            return;
+        };
+        if sounding.goes_on() {
+            self.txop.sounding = Some(sounding);
+            return self.ask_next(next, effects);
+        }
+        self.soundings.rests = true;
+        if sounding.has_reports {
+            return self.after_exchange(at, effects);
+        }
+        self.functions[self.txop.function].access.retry(at.now);
+        self.resume(at, effects);
+    }
+
     /// A CTS has answered the RTS of the batch.
     pub(super) fn cleared(&mut self) {
         if let Some(batch) = &self.txop.batch {
