@@ -4,7 +4,7 @@
 setup:
 	@scripts/setup
 
-# With what tests need beside: a browser, a database, Mininet.
+# With what tests need beside: a browser, a database, Mininet, tshark.
 setup-tests:
 	@HOPLAB_FOR_TESTS=1 scripts/setup
 

@@ -20,6 +20,8 @@ pub mod rates;
 mod records;
 pub mod request;
 mod sequences;
+mod triggers;
+mod units;
 
 pub use channel::{Account, Change, Channel, Part};
 pub use error::{Early, Error};

@@ -9,8 +9,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hoplab_medium_core::{Dbm, Guard, Modulation, Phy, Place, RadioId, Rate, Scheme, Width};
+use hoplab_medium_core::{Dbm, Guard, Modulation, Phy, Place, RadioId, Rate, Scheme, Unit, Width};
 use hoplab_wire::radiotap;
+
+use crate::units;
 
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 /// A frame can begin before one that ended earlier, but by no more than the longest lasts.
@@ -25,9 +27,20 @@ pub struct Captured {
     pub signal_dbm: Option<Dbm>,
     /// The A-MPDU that it was in, by number, and whether it was the last of it.
     pub ampdu: Option<(u32, bool)>,
-    /// A radio made it as an answer.
-    pub answers: bool,
+    /// Of one that several users share.
+    pub user: Option<User>,
     pub octets: Octets,
+}
+
+/// One of several users of a PPDU, or of several radios that send at once.
+#[derive(Clone, Copy, Debug)]
+pub struct User {
+    /// It answers a trigger.
+    pub triggered: bool,
+    /// Which of the channel's units it has.
+    pub unit: Option<usize>,
+    /// Association identifier of its receiver.
+    pub association: Option<u16>,
 }
 
 /// What was on the air.
@@ -203,9 +216,12 @@ impl Capture {
                 _ => None,
             },
             he: match captured.rate.modulation() {
-                Modulation::He(scheme) => Some(he(scheme, captured.answers)),
+                Modulation::He(scheme) => Some(he(scheme, captured.user)),
                 _ => None,
             },
+            he_mu: (captured.user)
+                .filter(|user| !user.triggered)
+                .and_then(|_| he_mu(captured.rate.scheme()?)),
             eht: match captured.rate.modulation() {
                 Modulation::Eht(scheme) => Some(eht(scheme)),
                 _ => None,
@@ -243,24 +259,35 @@ fn vht(scheme: Scheme) -> radiotap::Vht {
     }
 }
 
-fn he(scheme: Scheme, answers: bool) -> radiotap::He {
+fn he(scheme: Scheme, user: Option<User>) -> radiotap::He {
+    let is_triggered = user.map(|user| user.triggered);
     radiotap::He {
-        format: match (scheme.unit, answers) {
-            (None, _) => 0,
-            (Some(_), false) => 2,
-            (Some(_), true) => 3,
+        format: match is_triggered {
+            None => 0,
+            Some(false) => 2,
+            Some(true) => 3,
         },
         mcs: scheme.mcs,
         streams: scheme.streams,
-        bandwidth: match (scheme.unit, scheme.width) {
-            (Some(unit), _) => 4 + unit as u8,
-            (None, Width::Mhz20) => 0,
-            (None, Width::Mhz40) => 1,
-            (None, Width::Mhz80) => 2,
-            (None, Width::Mhz160 | Width::Mhz320) => 3,
+        bandwidth: match scheme.unit {
+            Some(unit) => 4 + unit as u8,
+            None => units::bandwidth(scheme.width),
         },
         guard: guard(scheme),
+        uplink: is_triggered,
+        user: user
+            .filter(|user| !user.triggered)
+            .and_then(|user| user.association),
+        offset: user.and_then(|user| Some(user.unit? as u8)),
     }
+}
+
+fn he_mu(scheme: Scheme) -> Option<radiotap::HeMu> {
+    Some(radiotap::HeMu {
+        bandwidth: units::bandwidth(scheme.width),
+        units: units::contents(scheme.unit?, scheme.width),
+        middle: scheme.unit? == Unit::Tones26,
+    })
 }
 
 fn eht(scheme: Scheme) -> radiotap::Eht {
@@ -331,7 +358,7 @@ mod tests {
             rate: Rate::DSSS_1,
             signal_dbm: None,
             ampdu: None,
-            answers: false,
+            user: None,
             octets: Octets::Host {
                 begin: on_air(&frame, retry, 44),
                 frame: frame.clone(),

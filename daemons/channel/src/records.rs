@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use hoplab_medium_core::{
-    AirKind, Aired, Category, Counters, Duration, Instant, LinkView, Medium, Outcome, Position,
-    RadioId, To,
+    AirKind, Aired, Category, Class, Counters, Duration, Instant, LinkView, Medium, Outcome,
+    Position, RadioId, To,
 };
 use hoplab_records::{
     events, file, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
@@ -27,8 +27,9 @@ use crate::dot11::Header;
 use crate::error::{Early, Error};
 use crate::handovers::Handovers;
 use crate::held::Held;
-use crate::pcapng::{Capture, Captured, Octets};
+use crate::pcapng::{Capture, Captured, Octets, User};
 use crate::sequences::Sequences;
+use crate::triggers::Triggers;
 
 /// What tells the daemon's rows of the table `events` from others'.
 const SOURCE: &str = "medium";
@@ -43,6 +44,7 @@ pub struct Recorder {
     by_category: bool,
     capture: Option<Capture>,
     sequences: Sequences,
+    triggers: Triggers,
     events: Option<Writer<events::Table>>,
     /// Where stations go from one access point to another.
     handovers: Option<(Handovers, Writer<handovers::Table>)>,
@@ -94,6 +96,10 @@ impl Recorder {
             by_category: config.params.edca.is_some(),
             capture: capture.transpose()?,
             sequences: Sequences::default(),
+            triggers: Triggers::new(
+                config.params.phy.clone(),
+                config.params.propagation.tx_power_dbm,
+            ),
             events: None,
             handovers: roaming.map(|file| (Handovers::default(), file)),
             names: config.names(),
@@ -211,9 +217,8 @@ impl Recorder {
 
     /// Something was on the air; `held` is the host's frame that it carried.
     pub fn aired(&mut self, aired: &Aired, held: Option<&Held>) -> Result<(), Error> {
-        let number = held.and_then(|held| held.header?.sequence);
-        if let (Some(_), Some(number)) = (&self.capture, number) {
-            self.sequences.learn(aired, number);
+        if let (Some(_), Some(held)) = (&self.capture, held) {
+            self.learn(aired, held);
         }
         if aired.at < self.epoch || !self.belongs(aired.until) {
             return Ok(());
@@ -260,14 +265,19 @@ impl Recorder {
         }
         if let Some(capture) = &mut self.capture {
             let reserve_us = u16::try_from(aired.nav.as_micros_ceil()).unwrap_or(u16::MAX);
-            let octets = match (held, aired.kind, aired.to) {
-                (Some(held), ..) => Octets::Host {
+            let octets = match (held, aired.to) {
+                (Some(held), _) => Octets::Host {
                     begin: on_air(&held.bytes, aired.attempt > 1, reserve_us),
                     frame: held.bytes.clone(),
                 },
-                (None, kind, To::Radio(to)) => {
+                (None, To::Radio(_)) if is_to_several(aired) => {
+                    let made = self.triggers.control(aired, &self.macs, &self.sequences);
+                    let Some(made) = made else { return Ok(()) };
+                    Octets::Radio(made)
+                }
+                (None, To::Radio(to)) => {
                     let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
-                    let own = control(kind, Mac(to), Mac(from));
+                    let own = control(aired.kind, Mac(to), Mac(from));
                     match own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from))) {
                         Some(control) => Octets::Radio(control.emit(reserve_us)),
                         None => return Ok(()),
@@ -276,6 +286,7 @@ impl Recorder {
                 // The host has known for long: it took the frame back when its radio went off.
                 _ => return Ok(()),
             };
+            let unit = self.triggers.unit(aired);
             let captured = Captured {
                 at_ns: aired.at.since(self.epoch).as_nanos(),
                 channel_mhz: capture.channel_mhz(aired.from, aired.link),
@@ -284,13 +295,28 @@ impl Recorder {
                 ampdu: aired
                     .place
                     .map(|place| capture.ampdu((aired.from, aired.link), place)),
-                answers: held.is_none(),
+                user: unit.map(|_| User {
+                    triggered: aired.triggered,
+                    unit,
+                    association: self.triggers.association(aired),
+                }),
                 octets,
             };
             let result = capture.add(captured.at_ns, captured);
             result.map_err(Error::Capture)?;
         }
         Ok(())
+    }
+
+    /// What a capture says of later frames.
+    fn learn(&mut self, aired: &Aired, held: &Held) {
+        let Some(header) = held.header else { return };
+        if let Some(number) = header.sequence {
+            self.sequences.learn(aired, number);
+        }
+        if header.class == Class::Management {
+            self.triggers.learn(aired, &held.bytes);
+        }
     }
 
     /// A battery is empty.
@@ -438,6 +464,11 @@ fn category(aired: &Aired) -> Option<Category> {
         AirKind::Ack | AirKind::Cts | AirKind::BlockAck => None,
         _ => Category::ALL.get(usize::from(aired.function)).copied(),
     }
+}
+
+/// Whether it is a part of a control frame to several stations.
+fn is_to_several(aired: &Aired) -> bool {
+    aired.asks.is_some() || (aired.kind == AirKind::BlockAck && aired.share.is_some())
 }
 
 /// The frame of an exchange that its radio makes itself; none where a host makes it.

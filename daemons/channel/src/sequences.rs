@@ -11,7 +11,7 @@ use hoplab_wire::Mac;
 /// Sequence numbers have 12 bits (IEEE 802.11-2020 9.2.4.4.2).
 const NUMBERS: u64 = 1 << 12;
 /// Octets of a BlockAck but its bitmap, FCS included.
-const BLOCK_ACK_BYTES: usize = 24;
+pub const BLOCK_ACK_BYTES: usize = 24;
 
 /// Sender and receiver of the frames, and their TID.
 type Key = (RadioId, RadioId, u8);
@@ -118,6 +118,9 @@ mod tests {
             place: None,
             agreement,
             block_ack: None,
+            share: None,
+            triggered: false,
+            asks: None,
         }
     }
 }

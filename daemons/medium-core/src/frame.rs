@@ -129,6 +129,28 @@ pub struct Aired {
     pub agreement: Option<Agreed>,
     /// What a BlockAck says.
     pub block_ack: Option<BlockAck>,
+    /// Of a PPDU or a control frame that several users share: which of them this is.
+    pub share: Option<Portion>,
+    /// It answers a trigger, at the same time as other radios (HE TB PPDU).
+    pub triggered: bool,
+    /// What it asks its receiver for, if it is a trigger.
+    pub asks: Option<Asks>,
+}
+
+/// One user's portion of what several share. Each has a row of its own, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portion {
+    /// From 0.
+    pub number: usize,
+    pub users: usize,
+}
+
+/// What a trigger asks a station for (802.11ax-2021 9.3.1.22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asks {
+    pub rate: Rate,
+    /// Of the PPDU that all of its answers make, preamble included.
+    pub lasts: Duration,
 }
 
 /// Where a frame is in a block ack agreement of its sender, or of a BlockAck's receiver.

@@ -264,6 +264,14 @@ impl Phy {
         }
     }
 
+    /// LENGTH in the L-SIG of an HE frame that a trigger has asked for, which lasts so long
+    /// (802.11ax-2021 27.3.11.5, with m = 2).
+    pub fn triggered_length(&self, lasts: Duration) -> u16 {
+        let rest = lasts - self.extension() - OFDM_PREAMBLE;
+        let symbols = rest.as_nanos().div_ceil(OFDM_SYMBOL.as_nanos());
+        (3 * symbols).saturating_sub(3 + 2).min(0xfff) as u16
+    }
+
     /// Time on the air of one frame of `bytes` (MAC header to FCS) at `rate`.
     pub fn duration(&self, bytes: usize, rate: Rate) -> Duration {
         let delimiter = match rate.modulation() {
@@ -537,6 +545,11 @@ mod tests {
         let lasts = phy.shared_duration(preamble, [(1500, rate), (40, rate)].into_iter());
         assert_eq!((lasts - preamble).as_nanos(), 30 * 13_600);
         assert_eq!(phy.triggered_preamble(&[rate]).as_nanos(), 40_000 + 7200);
+        // 20 symbols of 4 us follow the first 20 us.
+        assert_eq!(
+            phy.triggered_length(Duration::from_nanos(99_200)),
+            3 * 20 - 5
+        );
     }
 
     /// 1538 bytes: 12304 bits, 16 of service, 6 of tail for each encoder, over N_DBPS.

@@ -434,7 +434,7 @@ impl Bitmap {
         &self.words[..self.used]
     }
 
-    fn fragment_number(&self) -> u16 {
+    pub(crate) fn fragment_number(&self) -> u16 {
         let kind = Self::KINDS.into_iter().find(|kind| kind.1 == self.used);
         kind.map_or(0, |(number, _)| number)
     }
@@ -455,9 +455,9 @@ impl Control {
     const CTS: [u8; 2] = [0xc4, 0];
     const ACK: [u8; 2] = [0xd4, 0];
     const BLOCK_ACK_REQUEST: [u8; 2] = [0x84, 0];
-    const BLOCK_ACK: [u8; 2] = [0x94, 0];
+    pub(crate) const BLOCK_ACK: [u8; 2] = [0x94, 0];
     /// Of the control field: a compressed bitmap.
-    const COMPRESSED: u16 = 2 << 1;
+    pub(crate) const COMPRESSED: u16 = 2 << 1;
 
     /// The control frame and its duration in microseconds; `None` for any other frame.
     pub fn parse(bytes: &[u8]) -> Option<(Self, u16)> {

@@ -17,6 +17,7 @@ pub mod nfqueue;
 pub mod radiotap;
 pub mod split;
 pub mod tcp;
+pub mod trigger;
 pub mod udp;
 
 pub use mac::Mac;

@@ -9,6 +9,7 @@
 //! bit 15 flags of what was sent (2)
 //! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
 //! bit 20 A-MPDU: number (4), flags (2), CRC of the delimiter, reserved        23 HE: data 1 to 6 (2 each)
+//! bit 24 HE-MU: flags 1 and 2 (2 each), allocations of units in either content of HE-SIG-B (4 each)
 //! bit 28 TLVs behind the other fields, aligned to 4: type (2), length (2), value
 //! ```
 //!
@@ -19,8 +20,8 @@ use crate::{le16, le32, octets};
 use alloc::vec::Vec;
 
 const EXTENDED: u32 = 1 << 31;
-/// Size and alignment of the fields of bits 0 to 23.
-const FIELDS: [(usize, usize); 24] = [
+/// Size and alignment of the fields of bits 0 to 24.
+const FIELDS: [(usize, usize); 25] = [
     (8, 8),
     (1, 1),
     (1, 1),
@@ -45,12 +46,14 @@ const FIELDS: [(usize, usize); 24] = [
     (12, 2),
     (12, 8),
     (12, 2),
+    (12, 2),
 ];
 const TX_FLAGS: usize = 15;
 const HT: usize = 19;
 const AMPDU: usize = 20;
 const VHT: usize = 21;
 const HE: usize = 23;
+const HE_MU: usize = 24;
 const TLVS: usize = 28;
 const TLV_HEADER: usize = 4;
 const TLV_USIG: u16 = 33;
@@ -70,6 +73,25 @@ const HE_FORMAT: u16 = 0x0003;
 const HE_GUARD_KNOWN: u16 = 0x0002;
 /// In data 3.
 const HE_LDPC: u16 = 0x2000;
+/// Whether an access point or a station has sent it: known, in data 1, and in data 3.
+const HE_WAY_KNOWN: u16 = 0x0010;
+const HE_UPLINK: u16 = 0x0080;
+/// Whose part of it this is: known, in data 1, and its place in data 4.
+const HE_USER_KNOWN: u16 = 0x0800;
+const HE_USER: u32 = 4;
+const HE_USERS: u16 = 0x07ff;
+/// Which of the channel's units: known, and its place, in data 2.
+const HE_OFFSET_KNOWN: u16 = 0x4000;
+const HE_OFFSET: u32 = 8;
+const HE_OFFSETS: u16 = 0x003f;
+/// Of HE-MU's flags 1: units of either content, and whether the middle unit of the first and of the
+/// second 80 MHz has a user.
+const MU_UNITS_KNOWN: [u16; 2] = [0x0100, 0x0200];
+const MU_MIDDLES_KNOWN: [u16; 2] = [0x1000, 0x0080];
+const MU_MIDDLE: u16 = 0x2000;
+/// Of flags 2: width, and whether the second of those middle units has a user.
+const MU_BANDWIDTH_KNOWN: u16 = 0x0004;
+const MU_SECOND_MIDDLE: u16 = 0x0800;
 
 /// Of U-SIG: which PHY (0 is EHT), and how wide.
 const USIG_KNOWN: u32 = 0x0003;
@@ -119,6 +141,7 @@ pub struct Header {
     pub ampdu: Option<Ampdu>,
     pub vht: Option<Vht>,
     pub he: Option<He>,
+    pub he_mu: Option<HeMu>,
     pub eht: Option<Eht>,
 }
 
@@ -218,27 +241,45 @@ pub struct He {
     pub bandwidth: u8,
     /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
     pub guard: u8,
+    /// A station sent it to its access point.
+    pub uplink: Option<bool>,
+    /// Of a frame to several users: the association identifier of this one.
+    pub user: Option<u16>,
+    /// Which of the channel's units of this size.
+    pub offset: Option<u8>,
 }
 
 impl He {
     fn parse(field: &[u8]) -> Option<Self> {
         let data = |number: usize| le16(field, 2 * (number - 1));
         let is_known = data(1)? & HE_KNOWN == HE_KNOWN && data(2)? & HE_GUARD_KNOWN != 0;
+        let known = |number, bit| Some(data(number)? & bit != 0);
+        let uplink = data(3)? & HE_UPLINK != 0;
+        let user = data(4)? >> HE_USER & HE_USERS;
+        let offset = (data(2)? >> HE_OFFSET & HE_OFFSETS) as u8;
         (is_known && data(3)? & HE_LDPC != 0).then_some(Self {
             format: (data(1)? & HE_FORMAT) as u8,
             mcs: (data(3)? >> 8 & 0xf) as u8,
             streams: (data(6)? & 0xf) as u8,
             bandwidth: (data(5)? & 0xf) as u8,
             guard: (data(5)? >> 4 & 3) as u8,
+            uplink: known(1, HE_WAY_KNOWN)?.then_some(uplink),
+            user: known(1, HE_USER_KNOWN)?.then_some(user),
+            offset: known(2, HE_OFFSET_KNOWN)?.then_some(offset),
         })
     }
 
     fn emit(self) -> [u8; 12] {
+        let bits = |is: bool, bits: u16| if is { bits } else { 0 };
+        let offset = (self.offset).map(|at| u16::from(at) << HE_OFFSET | HE_OFFSET_KNOWN);
         let data = [
-            HE_KNOWN | u16::from(self.format),
-            HE_GUARD_KNOWN,
-            u16::from(self.mcs) << 8 | HE_LDPC,
-            0,
+            HE_KNOWN
+                | u16::from(self.format)
+                | bits(self.uplink.is_some(), HE_WAY_KNOWN)
+                | bits(self.user.is_some(), HE_USER_KNOWN),
+            HE_GUARD_KNOWN | offset.unwrap_or_default(),
+            u16::from(self.mcs) << 8 | HE_LDPC | bits(self.uplink == Some(true), HE_UPLINK),
+            self.user.unwrap_or_default() << HE_USER,
             u16::from(self.guard) << 4 | u16::from(self.bandwidth),
             u16::from(self.streams),
         ];
@@ -246,6 +287,59 @@ impl He {
         for (place, value) in field.chunks_exact_mut(2).zip(data) {
             place.copy_from_slice(&value.to_le_bytes());
         }
+        field
+    }
+}
+
+/// How users share an HE frame: what HE-SIG-A and HE-SIG-B say (802.11ax-2021 27.3.11.7, 27.3.11.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeMu {
+    /// 0 to 3 are 20, 40, 80 and 160 MHz.
+    pub bandwidth: u8,
+    /// The allocation of each 20 MHz, in both contents of HE-SIG-B, which have them by turns.
+    pub units: [[u8; 4]; 2],
+    /// The unit of 26 tones in the middle of each 80 MHz has a user.
+    pub middle: bool,
+}
+
+impl HeMu {
+    fn parse(field: &[u8]) -> Option<Self> {
+        let (known, more) = (le16(field, 0)?, le16(field, 2)?);
+        let units = [octets(field, 4)?, octets(field, 8)?];
+        let is_known = more & MU_BANDWIDTH_KNOWN != 0 && known & MU_UNITS_KNOWN[0] != 0;
+        is_known.then_some(Self {
+            bandwidth: (more & 3) as u8,
+            units,
+            middle: known & MU_MIDDLE != 0,
+        })
+    }
+
+    fn emit(self) -> [u8; 12] {
+        let mut flags = [
+            MU_UNITS_KNOWN[0],
+            MU_BANDWIDTH_KNOWN | u16::from(self.bandwidth),
+        ];
+        if self.bandwidth > 0 {
+            flags[0] |= MU_UNITS_KNOWN[1];
+        }
+        // Each 80 MHz has such a unit.
+        for known in &MU_MIDDLES_KNOWN[..usize::from(self.bandwidth.saturating_sub(1)).min(2)] {
+            flags[0] |= known;
+        }
+        if self.middle {
+            flags[0] |= MU_MIDDLE;
+            flags[1] |= if self.bandwidth > 2 {
+                MU_SECOND_MIDDLE
+            } else {
+                0
+            };
+        }
+        let mut field = [0; 12];
+        for (place, flags) in field.chunks_exact_mut(2).zip(flags) {
+            place.copy_from_slice(&flags.to_le_bytes());
+        }
+        field[4..8].copy_from_slice(&self.units[0]);
+        field[8..].copy_from_slice(&self.units[1]);
         field
     }
 }
@@ -370,6 +464,7 @@ impl Header {
             AMPDU => self.ampdu = Ampdu::parse(field),
             VHT => self.vht = Vht::parse(field),
             HE => self.he = He::parse(field),
+            HE_MU => self.he_mu = HeMu::parse(field),
             _ => {}
         }
     }
@@ -418,6 +513,7 @@ impl Header {
         field(AMPDU, self.ampdu.map(Ampdu::emit).as_ref().map(|v| &v[..]));
         field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));
         field(HE, self.he.map(He::emit).as_ref().map(|v| &v[..]));
+        field(HE_MU, self.he_mu.map(HeMu::emit).as_ref().map(|v| &v[..]));
         field(TLVS, self.eht.map(Eht::emit).as_ref().map(|v| &v[..]));
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());

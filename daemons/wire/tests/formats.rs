@@ -6,6 +6,7 @@ use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
 use hoplab_wire::nfqueue::{self, Hook, Queued};
 use hoplab_wire::split::{Lack, Stamp};
 use hoplab_wire::tcp::{Flags, TcpOption};
+use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, Of, Trigger, User};
 use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, udp, Mac, ParseError};
 use std::net::Ipv4Addr;
 
@@ -250,6 +251,81 @@ fn block_acks() {
     assert_eq!(Control::parse(&other), None);
 }
 
+/// 802.11ax-2021 9.3.1.22. Both stations have 106 tones of 20 MHz (units 53 and 54).
+#[test]
+fn triggers() {
+    let user = |receiver, association, unit, of| User {
+        receiver,
+        association,
+        unit,
+        is_secondary: false,
+        mcs: 3,
+        streams: 1,
+        of,
+    };
+    let trigger = |asks, users: Vec<User>| Trigger {
+        transmitter: A,
+        asks,
+        length: 0x123,
+        carrier_sense: asks == Asks::Frames,
+        bandwidth: 0,
+        guard: 1,
+        trainings: 0,
+        power_dbm: 16,
+        users,
+    };
+    let frames = |receiver, number, unit| user(receiver, number, unit, Of::Category(2));
+    let basic = trigger(Asks::Frames, vec![frames(B, 1, 53), frames(A, 2, 54)]);
+    let begin = [
+        0x24, 0, 7, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1,
+    ];
+    // Type 0, length, carrier sense; 1.6 us; 36 for 16 dBm; reserved ones.
+    let common = [0x30, 0x12, 0x12, 0x40, 0x02, 0x00, 0xc0, 0x7f];
+    // AID12 and unit; LDPC, MCS 3; one stream; the greatest power. One TID, of video.
+    let first = [0x01, 0xa0, 0x76, 0x00, 0x7f, 0x84];
+    let second = [0x02, 0xc0, 0x76, 0x00, 0x7f, 0x84];
+    let bytes = [&begin[..], &common, &first, &second].concat();
+    assert_eq!(basic.emit(7), bytes);
+    // With its FCS as the medium counts them: 28 and 6 for each.
+    assert_eq!(bytes.len() + 4, 28 + 2 * 6);
+    // To one alone it is addressed to him. A BlockAckReq of TID 5 follows.
+    let of = Of::Agreement {
+        tid: 5,
+        sequence: 0xabc,
+    };
+    let asks = trigger(Asks::BlockAcks, vec![user(B, 1, 53, of)]).emit(7);
+    assert_eq!(asks[4..10], B.0);
+    assert_eq!(asks[16..19], [0x32, 0x12, 0x10]);
+    assert_eq!(
+        asks[24..],
+        [0x01, 0xa0, 0x76, 0x00, 0x7f, 0x04, 0x50, 0xc0, 0xab]
+    );
+    assert_eq!(asks.len() + 4, 28 + 9);
+}
+
+/// 802.11ax-2021 9.3.1.8.6.
+#[test]
+fn a_block_ack_to_several() {
+    let user = |association, octets| Acknowledged {
+        association,
+        tid: 5,
+        sequence: 0xabc,
+        bitmap: Bitmap::new(&[9, 8, 7, 6], octets).expect("a bitmap"),
+    };
+    let ack = BlockAcks {
+        transmitter: A,
+        users: vec![user(1, 8), user(2, 32)],
+    };
+    let begin = [
+        0x94, 0, 7, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x16, 0,
+    ];
+    let first = [0x01, 0x50, 0xc0, 0xab, 9, 0, 0, 0, 0, 0, 0, 0];
+    let second = [0x02, 0x50, 0xc4, 0xab, 9, 0, 0, 0, 0, 0, 0, 0, 8];
+    let bytes = ack.emit(7);
+    assert!(bytes.starts_with(&[&begin[..], &first, &second].concat()));
+    assert_eq!(bytes.len() + 4, 22 + (4 + 8) + (4 + 32));
+}
+
 /// A data frame of a mesh (IEEE 802.11-2020 9.2.4.8.3). Its mesh control field has as many further
 /// addresses as its flags say, and stands before what it carries.
 #[test]
@@ -391,6 +467,9 @@ fn radiotap_of_an_ampdu_and_he() {
             streams: 2,
             bandwidth: 3,
             guard: 1,
+            uplink: None,
+            user: None,
+            offset: None,
         }),
         ..radiotap::Header::default()
     };
@@ -401,6 +480,40 @@ fn radiotap_of_an_ampdu_and_he() {
         radiotap::Header::parse(&bytes).map(|parsed| parsed.0),
         Some(he)
     );
+}
+
+/// Two users on 80 MHz have 484 tones each: the second has association 5.
+#[test]
+fn radiotap_of_users_beside_each_other() {
+    let bytes = [
+        0, 0, 32, 0, 0, 0, 0x80, 0x01, // HE, HE-MU
+        0xb2, 0x48, 0x02, 0x41, 0, 0x27, 0x50, 0, 0x08, 0, 1, 0, // MCS 7, 484 tones
+        0x00, 0x13, 0x06, 0, 200, 114, 0, 0, 114, 200, 0,
+        0, // the second in the second content
+    ];
+    let header = radiotap::Header {
+        he: Some(radiotap::He {
+            format: 2,
+            mcs: 7,
+            streams: 1,
+            bandwidth: 8,
+            guard: 0,
+            uplink: Some(false),
+            user: Some(5),
+            offset: Some(1),
+        }),
+        he_mu: Some(radiotap::HeMu {
+            bandwidth: 2,
+            units: [[200, 114, 0, 0], [114, 200, 0, 0]],
+            middle: false,
+        }),
+        ..radiotap::Header::default()
+    };
+    let mut out = Vec::new();
+    header.emit(&mut out);
+    assert_eq!(out, bytes);
+    let parsed = radiotap::Header::parse(&bytes).map(|parsed| parsed.0);
+    assert_eq!(parsed, Some(header));
 }
 
 /// 320 MHz, a guard interval of 3.2 us, MCS 13 and two streams, behind a signal level.

@@ -110,6 +110,8 @@ proptest! {
         tx_flags in any::<Option<u16>>(),
         (ht, vht) in any::<(Option<(u8, bool, bool)>, Option<(u8, u8, u8, bool)>)>(),
         (ampdu, he) in any::<(Option<(u32, bool)>, Option<(u8, u8, u8, u8, u8)>)>(),
+        (uplink, user, offset) in any::<(Option<bool>, Option<u16>, Option<u8>)>(),
+        he_mu in any::<Option<(u8, [[u8; 4]; 2], bool)>>(),
         eht in any::<Option<(u8, u8, u8, u8)>>(),
     ) {
         let channel = channel.map(|(mhz, flags)| radiotap::Channel { mhz, flags });
@@ -141,6 +143,14 @@ proptest! {
                 streams: streams & 0xf,
                 bandwidth: bandwidth & 0xf,
                 guard: guard & 3,
+                uplink,
+                user: user.map(|user| user & 0x7ff),
+                offset: offset.map(|offset| offset & 0x3f),
+            }),
+            he_mu: he_mu.map(|(bandwidth, units, middle)| radiotap::HeMu {
+                bandwidth: bandwidth & 3,
+                units,
+                middle,
             }),
             eht: eht.map(|(mcs, streams, bandwidth, guard)| radiotap::Eht {
                 mcs: mcs & 0xf,

@@ -5,7 +5,7 @@ use hoplab_base::Instant;
 
 use crate::air::{Ended, Transmission};
 use crate::parts::{Ppdu, Setup};
-use crate::{Agreed, Aired, Dbm, Fate, Output, Place, RadioId, To};
+use crate::{Agreed, Aired, Asks, Dbm, Fate, Output, Place, Portion, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
@@ -44,6 +44,12 @@ impl End<'_> {
             place: None,
             agreement: ppdu.agreement.map(agreed),
             block_ack: ppdu.block_ack,
+            share: self.portion(),
+            triggered: ppdu.triggered,
+            asks: ppdu.asked.map(|asked| Asks {
+                rate: asked.rate,
+                lasts: asked.shape.lasts,
+            }),
         };
         if ppdu.subframes.is_empty() {
             return each(Output::Aired(all));
@@ -66,6 +72,13 @@ impl End<'_> {
                 ..all
             }));
         }
+    }
+
+    fn portion(&self) -> Option<Portion> {
+        let parts = || self.transmission.ppdu.parts();
+        let number = parts().position(|part| core::ptr::eq(part, self.part))?;
+        let users = parts().count();
+        (users > 1).then_some(Portion { number, users })
     }
 
     fn received(&self, fate: impl Fn(&Ended) -> Fate) -> Option<(Fate, Dbm)> {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Where resource units are, as frames and captures name them (IEEE 802.11ax-2021 27.3.2.2). The
+//! users of a PPDU have units of one size, one beside the other from the lowest frequency on.
+
+use hoplab_medium_core::{Unit, Width};
+
+/// 0 to 3 are 20, 40, 80 and 160 MHz.
+pub fn bandwidth(width: Width) -> u8 {
+    match width {
+        Width::Mhz20 => 0,
+        Width::Mhz40 => 1,
+        Width::Mhz80 => 2,
+        // 320 MHz have EHT alone.
+        Width::Mhz160 | Width::Mhz320 => 3,
+    }
+}
+
+/// A trigger's RU Allocation of this unit of the channel, and whether it is in the second 80 MHz
+/// (9.3.1.22.1). Without a unit it is the whole channel.
+pub fn allocation(unit: Option<Unit>, width: Width, number: usize) -> (u8, bool) {
+    const FIRST: [usize; 6] = [0, 37, 53, 61, 65, 67];
+    const WHOLE: [u8; 4] = [61, 65, 67, 68];
+    let Some(unit) = unit else {
+        return (WHOLE[usize::from(bandwidth(width))], false);
+    };
+    let on_80 = unit.fit(Width::Mhz80);
+    (
+        (FIRST[unit as usize] + number % on_80) as u8,
+        number >= on_80,
+    )
+}
+
+/// The allocation of each 20 MHz in both contents of HE-SIG-B, which have them by turns, where all
+/// units have this size (table 27-26). The user of a unit of more than 20 MHz is in one content.
+pub fn contents(unit: Unit, width: Width) -> [[u8; 4]; 2] {
+    let (used, unused, channels) = match unit {
+        Unit::Tones26 => (0, 0, 1),
+        Unit::Tones52 => (112, 0, 1),
+        Unit::Tones106 => (96, 0, 1),
+        Unit::Tones242 => (192, 0, 1),
+        Unit::Tones484 => (200, 114, 2),
+        Unit::Tones996 => (208, 115, 4),
+    };
+    let mut contents = [[0; 4]; 2];
+    for channel in 0..usize::from(width.mhz() / Width::Mhz20.mhz()).min(8) {
+        let is_users = channels == 1 || channel % channels == channel / channels % 2;
+        contents[channel % 2][channel / 2] = if is_users { used } else { unused };
+    }
+    contents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Unit::{Tones106, Tones242, Tones26, Tones484, Tones52, Tones996};
+    use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
+
+    /// By the mapping of B7 to B1 in 9.3.1.22.1.
+    #[test]
+    fn units_have_their_numbers_in_triggers() {
+        for (unit, width, number, expected) in [
+            (Some(Tones26), Mhz20, 8, (8, false)),
+            (Some(Tones26), Mhz80, 36, (36, false)),
+            (Some(Tones52), Mhz20, 3, (40, false)),
+            (Some(Tones106), Mhz40, 3, (56, false)),
+            (Some(Tones242), Mhz80, 3, (64, false)),
+            (Some(Tones484), Mhz80, 1, (66, false)),
+            (Some(Tones996), Mhz160, 1, (67, true)),
+            (Some(Tones52), Mhz160, 17, (38, true)),
+            (None, Mhz40, 0, (65, false)),
+            (None, Mhz160, 0, (68, false)),
+        ] {
+            assert_eq!(allocation(unit, width, number), expected);
+        }
+    }
+
+    #[test]
+    fn contents_have_the_allocations_by_turns() {
+        assert_eq!(contents(Tones106, Mhz20), [[96, 0, 0, 0], [0; 4]]);
+        let each = contents(Tones242, Mhz80);
+        assert_eq!(each, [[192, 192, 0, 0]; 2]);
+        let halves = contents(Tones484, Mhz80);
+        assert_eq!(halves, [[200, 114, 0, 0], [114, 200, 0, 0]]);
+        let both = contents(Tones996, Mhz160);
+        assert_eq!(both, [[208, 115, 115, 115], [115, 115, 208, 115]]);
+    }
+}
