@@ -271,7 +271,9 @@ impl Recorder {
                     frame: held.bytes.clone(),
                 },
                 (None, To::Radio(_)) if is_to_several(aired) => {
-                    let made = self.triggers.control(aired, &self.macs, &self.sequences);
+                    let made = self
+                        .triggers
+                        .control(aired, &self.macs, &mut self.sequences);
                     let Some(made) = made else { return Ok(()) };
                     Octets::Radio(made)
                 }

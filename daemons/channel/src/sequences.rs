@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{AirKind, Aired, RadioId, To};
+use hoplab_medium_core::{AirKind, Aired, BlockAck, RadioId, To};
 use hoplab_wire::ieee80211::{Bitmap, Control, Together};
 use hoplab_wire::Mac;
 
@@ -13,31 +13,44 @@ const NUMBERS: u64 = 1 << 12;
 /// Octets of a BlockAck but its bitmap, FCS included.
 pub const BLOCK_ACK_BYTES: usize = 24;
 
+/// Of the longest bitmap.
+const MOST_WORDS: usize = 16;
+
 /// Sender and receiver of the frames, and their TID.
 type Key = (RadioId, RadioId, u8);
 
-/// How far the host's number is ahead of the medium's place, by agreement.
 #[derive(Default)]
-pub struct Sequences(BTreeMap<Key, u64>);
+pub struct Sequences {
+    /// How far the host's number is ahead of the medium's place, by agreement.
+    ahead: BTreeMap<Key, u64>,
+    /// The first frame of which a BlockAck tells next, by agreement and link: that of the A-MPDU, or
+    /// the one that a request names.
+    first: BTreeMap<(Key, u8), u64>,
+}
 
 impl Sequences {
     /// A frame of a host, with this number, was on the air.
     pub fn learn(&mut self, aired: &Aired, number: u16) {
         if let (Some(at), To::Radio(to)) = (aired.agreement, aired.to) {
             let ahead = u64::from(number).wrapping_sub(at.sequence) % NUMBERS;
-            self.0.insert((aired.from, to, at.tid), ahead);
+            let key = (aired.from, to, at.tid);
+            self.ahead.insert(key, ahead);
+            if aired.place.is_none_or(|place| place.number == 0) {
+                self.first.insert((key, aired.link), at.sequence);
+            }
         }
     }
 
     /// The frame that is about an agreement: a request for a BlockAck, or a BlockAck. None for
     /// another, and where no frame of the agreement was on the air yet.
-    pub fn control(&self, aired: &Aired, receiver: Mac, transmitter: Mac) -> Option<Control> {
+    pub fn control(&mut self, aired: &Aired, receiver: Mac, transmitter: Mac) -> Option<Control> {
         let (at, to) = match (aired.agreement, aired.to) {
             (Some(at), To::Radio(to)) => (at, to),
             _ => return None,
         };
-        let together = |sender, receiver_of, place: u64| {
-            let ahead = self.0.get(&(sender, receiver_of, at.tid))?;
+        let ahead = &self.ahead;
+        let together = |key: Key, place: u64| {
+            let ahead = ahead.get(&key)?;
             Some(Together {
                 receiver,
                 transmitter,
@@ -47,18 +60,32 @@ impl Sequences {
         };
         match (aired.kind, aired.block_ack) {
             (AirKind::BlockAckRequest, _) => {
-                let of = together(aired.from, to, at.sequence)?;
+                let key = (aired.from, to, at.tid);
+                let of = together(key, at.sequence)?;
+                self.first.insert((key, aired.link), at.sequence);
                 Some(Control::BlockAckRequest(of))
             }
             (AirKind::BlockAck, Some(says)) => {
                 let bytes = aired.bytes.saturating_sub(BLOCK_ACK_BYTES);
-                let bitmap = Bitmap::new(says.bitmap(), bytes)?;
-                let of = together(to, aired.from, says.start())?;
+                let key = (to, aired.from, at.tid);
+                let first = self.first.get(&(key, aired.link));
+                let start = first.map_or(says.start(), |first| says.start().min(*first));
+                let bitmap = Bitmap::new(&covered(&says, start), bytes)?;
+                let of = together(key, start)?;
                 Some(Control::BlockAck(of, bitmap))
             }
             _ => None,
         }
     }
+}
+
+/// What a BlockAck says of the frames from `start` on. By itself it tells only of those behind the
+/// first that is missing, as nothing before matters to its receiver.
+fn covered(says: &BlockAck, start: u64) -> [u64; MOST_WORDS] {
+    core::array::from_fn(|word| {
+        let covers = |bit: &u64| says.covers(start + 64 * word as u64 + bit);
+        (0..64).filter(covers).fold(0, |bits, bit| bits | 1 << bit)
+    })
 }
 
 #[cfg(test)]
@@ -70,7 +97,7 @@ mod tests {
     fn numbers_wrap_where_the_host_s_do() {
         let [a, b] = [0, 1].map(RadioId::new);
         let mut sequences = Sequences::default();
-        sequences.0.insert((a, b, 0), 4094);
+        sequences.ahead.insert((a, b, 0), 4094);
         let agreement = Some(Agreed {
             tid: 0,
             sequence: 3,
@@ -95,7 +122,7 @@ mod tests {
             sequence: 9,
         });
         sequences.learn(&aired(AirKind::Data, agreement, a, b), 7);
-        assert_eq!(sequences.0.get(&(a, b, 5)), Some(&(NUMBERS - 2)));
+        assert_eq!(sequences.ahead.get(&(a, b, 5)), Some(&(NUMBERS - 2)));
     }
 
     fn aired(kind: AirKind, agreement: Option<Agreed>, from: RadioId, to: RadioId) -> Aired {

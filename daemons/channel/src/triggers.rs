@@ -71,7 +71,7 @@ impl Triggers {
         &mut self,
         aired: &Aired,
         macs: &[[u8; 6]],
-        known: &Sequences,
+        known: &mut Sequences,
     ) -> Option<Vec<u8>> {
         let share = aired.share.unwrap_or(Portion {
             number: 0,
@@ -127,7 +127,7 @@ impl Triggers {
         &mut self,
         part: &Aired,
         mac: impl Fn(RadioId) -> Mac,
-        known: &Sequences,
+        known: &mut Sequences,
     ) -> Option<User> {
         let To::Radio(to) = part.to else { return None };
         let scheme = part.asks?.rate.scheme()?;
@@ -156,7 +156,7 @@ impl Triggers {
         })
     }
 
-    fn acknowledged(&self, part: &Aired, known: &Sequences) -> Option<Acknowledged> {
+    fn acknowledged(&self, part: &Aired, known: &mut Sequences) -> Option<Acknowledged> {
         let users = part.share.map_or(1, |share| share.users);
         let of_user = part.bytes.checked_sub(MULTI_STA_BYTES)? / users;
         let alone = Aired {
