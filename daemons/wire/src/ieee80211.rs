@@ -530,11 +530,15 @@ impl Control {
     }
 }
 
-/// How a host's frame begins as its radio sends it: the retry bit and the duration are the radio's.
-/// None of one that is too short for them.
+/// How a host's frame begins as its radio sends it: the retry bit and the duration are the radio's. A
+/// PS-Poll has an association identifier in the duration's place (9.3.1.5). None of one that is too
+/// short for them.
 pub fn on_air(frame: &[u8], retry: bool, duration_us: u16) -> Option<[u8; SHORT_HEADER]> {
-    let [kind, flags, ..] = *frame.first_chunk::<SHORT_HEADER>()?;
+    let [kind, flags, id @ ..] = *frame.first_chunk::<SHORT_HEADER>()?;
     let bit = (RETRY >> 8) as u8;
-    let [low, high] = duration_us.to_le_bytes();
+    let [low, high] = match Frame(frame).is_ps_poll() {
+        true => id,
+        false => duration_us.to_le_bytes(),
+    };
     Some([kind, flags & !bit | if retry { bit } else { 0 }, low, high])
 }

@@ -58,8 +58,11 @@ const TLVS: usize = 28;
 const TLV_HEADER: usize = 4;
 const TLV_USIG: u16 = 33;
 const TLV_EHT: u16 = 34;
-/// What is known of HT: bandwidth, MCS, guard interval.
-const HT_KNOWN: u8 = 0x07;
+/// What is known of HT: bandwidth, MCS, guard interval, that it is of mixed format, with a
+/// convolutional code and without space-time blocks.
+const HT_KNOWN: u8 = 0x3f;
+/// The first three of them.
+const HT_NEEDED: u8 = 0x07;
 /// Of VHT: guard interval, bandwidth.
 const VHT_KNOWN: u16 = 0x0044;
 /// The same flag of both.
@@ -184,7 +187,7 @@ impl Ht {
         let &[known, flags, index] = field else {
             return None;
         };
-        (known & HT_KNOWN == HT_KNOWN).then_some(Self {
+        (known & HT_NEEDED == HT_NEEDED).then_some(Self {
             index,
             is_40_mhz: flags & 3 == 1,
             short_guard: flags & SHORT_GUARD != 0,

@@ -357,6 +357,9 @@ fn retry_bit_and_duration_are_the_radios() {
     assert_eq!(aired, Some([0x08, 0x00, 0x02, 0x01]));
     assert_eq!(on_air(&data(), true, 44), data().first_chunk().copied());
     assert_eq!(on_air(&[1, 2], true, 3), None);
+    // Of a PS-Poll it is the station's identifier.
+    let poll = [0xa4, 0x10, 0x01, 0xc0, 2, 0, 0, 0, 0, 2];
+    assert_eq!(on_air(&poll, false, 44), poll.first_chunk().copied());
 }
 
 #[test]
@@ -411,8 +414,8 @@ fn radiotap_of_a_frame_that_failed() {
 
 #[test]
 fn radiotap_of_ht_and_vht() {
-    // MCS 15, 40 MHz, short guard interval; bandwidth, guard interval and MCS are known.
-    let bytes = [0, 0, 11, 0, 0, 0, 0x08, 0, 0x07, 0x05, 15];
+    // MCS 15, 40 MHz, short guard interval; mixed format, BCC and no STBC are known too.
+    let bytes = [0, 0, 11, 0, 0, 0, 0x08, 0, 0x3f, 0x05, 15];
     let ht = radiotap::Header {
         ht: Some(radiotap::Ht {
             index: 15,
