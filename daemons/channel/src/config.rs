@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use hoplab_medium_core::{
     CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, RadioId, Waypoint, Width,
 };
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use crate::rates::DataRate;
 
@@ -162,12 +163,26 @@ pub enum Fetch {
     /// 10.47, announced).
     Twt {
         /// From one of its periods to the next.
-        #[serde(rename = "interval_ns")]
+        #[serde(rename = "interval_ns", deserialize_with = "interval")]
         interval: Duration,
         /// For how long it waits in a period that its access point does not end.
         #[serde(rename = "duration_ns")]
         duration: Duration,
     },
+}
+
+/// The unit of a service period's duration (802.11ax-2021 9.4.2.199). Periods of less than that would
+/// keep the medium busy with nothing else.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(256);
+
+fn interval<'de, D: Deserializer<'de>>(given: D) -> Result<Duration, D::Error> {
+    let interval = Duration::deserialize(given)?;
+    if interval < SHORTEST_INTERVAL {
+        let least = SHORTEST_INTERVAL.as_nanos();
+        let why = format!("{}: expected at least {least} ns", interval.as_nanos());
+        return Err(D::Error::custom(why));
+    }
+    Ok(interval)
 }
 
 /// A radio goes off or comes up.
@@ -191,4 +206,24 @@ pub struct Records {
     pub frames: bool,
     /// File for a capture of what was on the air.
     pub air_capture: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_one_upon_the_other_are_refused() {
+        let read = |interval_ns: u64| {
+            let given =
+                format!("{{\"twt\": {{\"interval_ns\": {interval_ns}, \"duration_ns\": 1}}}}");
+            serde_json::from_str::<Fetch>(&given)
+        };
+        assert!(read(256_000).is_ok());
+        let refused = read(0).expect_err("a refusal").to_string();
+        assert!(
+            refused.contains("0: expected at least 256000 ns"),
+            "{refused}"
+        );
+    }
 }
