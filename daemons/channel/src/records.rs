@@ -29,7 +29,7 @@ use crate::handovers::Handovers;
 use crate::held::Held;
 use crate::pcapng::{Capture, Captured, Octets, User};
 use crate::sequences::Sequences;
-use crate::triggers::Triggers;
+use crate::triggers::{buffer_status, Triggers};
 
 /// What tells the daemon's rows of the table `events` from others'.
 const SOURCE: &str = "medium";
@@ -42,6 +42,8 @@ pub struct Recorder {
     frames: Option<Writer<frames::Table>>,
     /// Whether radios have access categories.
     by_category: bool,
+    /// Whether each radio has further links.
+    has_links: Vec<bool>,
     capture: Option<Capture>,
     sequences: Sequences,
     triggers: Triggers,
@@ -94,6 +96,9 @@ impl Recorder {
             sampled: vec![vec![0; config.stations.len()]; config.stations.len()],
             frames,
             by_category: config.params.edca.is_some(),
+            has_links: (config.stations.iter())
+                .map(|radio| !radio.links.is_empty())
+                .collect(),
             capture: capture.transpose()?,
             sequences: Sequences::default(),
             triggers: Triggers::new(
@@ -119,6 +124,7 @@ impl Recorder {
     pub fn add(&mut self, name: String, mac: [u8; 6]) {
         self.names.push(name);
         self.macs.push(mac);
+        self.has_links.push(false);
         let radios = self.names.len();
         self.sampled.resize(radios, Vec::new());
         for row in &mut self.sampled {
@@ -261,6 +267,7 @@ impl Recorder {
                     .map(Category::name),
                 mpdu: aired.place.map(|place| (place.number + 1).into()),
                 mpdus: aired.place.map(|place| place.frames.into()),
+                link: self.has_links[aired.from.index()].then(|| aired.link.into()),
             })?;
         }
         if let Some(capture) = &mut self.capture {
@@ -280,8 +287,11 @@ impl Recorder {
                 (None, To::Radio(to)) => {
                     let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
                     let own = control(aired.kind, Mac(to), Mac(from));
-                    match own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from))) {
-                        Some(control) => Octets::Radio(control.emit(reserve_us)),
+                    let own = own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from)));
+                    let own = own.map(|control| control.emit(reserve_us));
+                    let status = || buffer_status(aired, Mac(to), Mac(from));
+                    match own.or_else(|| Some(status()?.emit(reserve_us))) {
+                        Some(made) => Octets::Radio(made),
                         None => return Ok(()),
                     }
                 }

@@ -148,6 +148,7 @@ mod tests {
             share: None,
             triggered: false,
             asks: None,
+            waiting: None,
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{AirKind, Aired, Category, Dbm, Guard, Phy, Portion, RadioId, To, Width};
+use hoplab_medium_core::{Aired, Asked, Category, Dbm, Guard, Phy, Portion, RadioId, To, Width};
 use hoplab_wire::ieee80211::{Control, Frame};
-use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, Of, Trigger, User};
+use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, BufferStatus, Of, Trigger, User};
 use hoplab_wire::Mac;
 
 use crate::sequences::{Sequences, BLOCK_ACK_BYTES};
@@ -61,7 +61,7 @@ impl Triggers {
         aired.rate.scheme()?.unit?;
         match aired.triggered {
             true => self.units.get(&aired.from).copied(),
-            false => aired.share.map(|share| share.number),
+            false => aired.share.map(|share| share.number.into()),
         }
     }
 
@@ -81,7 +81,7 @@ impl Triggers {
             self.parts.clear();
         }
         self.parts.push(*aired);
-        if self.parts.len() < share.users {
+        if self.parts.len() < usize::from(share.users) {
             return None;
         }
         let parts = core::mem::take(&mut self.parts);
@@ -99,13 +99,14 @@ impl Triggers {
         let streams = users.iter().map(|user| user.streams).max().unwrap_or(1);
         let trigger = Trigger {
             transmitter,
-            asks: match aired.kind {
-                AirKind::Trigger => Asks::Frames,
-                _ => Asks::BlockAcks,
+            asks: match asked.what {
+                Asked::Frames => Asks::Frames,
+                Asked::BlockAck => Asks::BlockAcks,
+                Asked::BufferStatus => Asks::BufferStatus,
             },
             length: self.phy.triggered_length(asked.lasts),
             // Those that it asks for a BlockAck answer in any case.
-            carrier_sense: aired.kind == AirKind::Trigger,
+            carrier_sense: asked.what != Asked::BlockAck,
             bandwidth: units::bandwidth(scheme.width),
             guard: if scheme.guard == Guard::Ns3200 { 2 } else { 1 },
             trainings: [0, 1, 2, 2, 3, 3, 4][usize::from(streams.clamp(1, 7)) - 1],
@@ -130,14 +131,16 @@ impl Triggers {
         known: &mut Sequences,
     ) -> Option<User> {
         let To::Radio(to) = part.to else { return None };
-        let scheme = part.asks?.rate.scheme()?;
-        let number = part.share.map_or(0, |share| share.number);
+        let asks = part.asks?;
+        let scheme = asks.rate.scheme()?;
+        let number = part.share.map_or(0, |share| share.number.into());
         self.units.insert(to, number);
         let (unit, is_secondary) = units::allocation(scheme.unit, scheme.width, number);
         let receiver = mac(to);
-        let of = match part.kind {
-            AirKind::Trigger => Of::Category(aci(part.function)),
-            _ => match known.control(part, receiver, mac(part.from))? {
+        let of = match asks.what {
+            Asked::Frames => Of::Category(aci(part.function)),
+            Asked::BufferStatus => Of::All,
+            Asked::BlockAck => match known.control(part, receiver, mac(part.from))? {
                 Control::BlockAckRequest(of) => Of::Agreement {
                     tid: of.tid,
                     sequence: of.sequence,
@@ -157,7 +160,7 @@ impl Triggers {
     }
 
     fn acknowledged(&self, part: &Aired, known: &mut Sequences) -> Option<Acknowledged> {
-        let users = part.share.map_or(1, |share| share.users);
+        let users = part.share.map_or(1, |share| usize::from(share.users));
         let of_user = part.bytes.checked_sub(MULTI_STA_BYTES)? / users;
         let alone = Aired {
             bytes: of_user.checked_sub(MULTI_STA_USER_BYTES)? + BLOCK_ACK_BYTES,
@@ -173,6 +176,21 @@ impl Triggers {
             _ => None,
         }
     }
+}
+
+/// What a station answers to a poll of its queues.
+pub fn buffer_status(aired: &Aired, receiver: Mac, transmitter: Mac) -> Option<BufferStatus> {
+    let octets = aired.waiting?;
+    let category = aci(aired.function);
+    // The first user priority of each category (table 10-1).
+    let tid = [0, 1, 4, 6][usize::from(category)];
+    Some(BufferStatus {
+        receiver,
+        transmitter,
+        tid,
+        category,
+        octets,
+    })
 }
 
 /// The number of an access function's category (ACI, 9.4.2.28).

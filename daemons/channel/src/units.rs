@@ -18,12 +18,12 @@ pub fn bandwidth(width: Width) -> u8 {
 /// A trigger's RU Allocation of this unit of the channel, and whether it is in the second 80 MHz
 /// (9.3.1.22.1). Without a unit it is the whole channel.
 pub fn allocation(unit: Option<Unit>, width: Width, number: usize) -> (u8, bool) {
-    const FIRST: [usize; 6] = [0, 37, 53, 61, 65, 67];
+    const FIRST: [usize; 7] = [0, 37, 53, 61, 65, 67, 68];
     const WHOLE: [u8; 4] = [61, 65, 67, 68];
     let Some(unit) = unit else {
         return (WHOLE[usize::from(bandwidth(width))], false);
     };
-    let on_80 = unit.fit(Width::Mhz80);
+    let on_80 = unit.fit(Width::Mhz80).max(1);
     (
         (FIRST[unit as usize] + number % on_80) as u8,
         number >= on_80,
@@ -40,6 +40,8 @@ pub fn contents(unit: Unit, width: Width) -> [[u8; 4]; 2] {
         Unit::Tones242 => (192, 0, 1),
         Unit::Tones484 => (200, 114, 2),
         Unit::Tones996 => (208, 115, 4),
+        // The whole channel, which has no user beside it.
+        Unit::Tones1992 => (208, 115, 8),
     };
     let mut contents = [[0; 4]; 2];
     for channel in 0..usize::from(width.mhz() / Width::Mhz20.mhz()).min(8) {
@@ -52,7 +54,7 @@ pub fn contents(unit: Unit, width: Width) -> [[u8; 4]; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Unit::{Tones106, Tones242, Tones26, Tones484, Tones52, Tones996};
+    use Unit::{Tones106, Tones1992, Tones242, Tones26, Tones484, Tones52, Tones996};
     use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
 
     /// By the mapping of B7 to B1 in 9.3.1.22.1.
@@ -67,6 +69,7 @@ mod tests {
             (Some(Tones484), Mhz80, 1, (66, false)),
             (Some(Tones996), Mhz160, 1, (67, true)),
             (Some(Tones52), Mhz160, 17, (38, true)),
+            (Some(Tones1992), Mhz160, 0, (68, false)),
             (None, Mhz40, 0, (65, false)),
             (None, Mhz160, 0, (68, false)),
         ] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Input of the channel from its driver, and its output.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
@@ -135,22 +136,37 @@ pub struct Aired {
     pub triggered: bool,
     /// What it asks its receiver for, if it is a trigger.
     pub asks: Option<Asks>,
+    /// Octets that wait at a station, as it answers a poll.
+    pub waiting: Option<usize>,
 }
 
 /// One user's portion of what several share. Each has a row of its own, one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
     /// From 0.
-    pub number: usize,
-    pub users: usize,
+    pub number: u8,
+    /// At most as many as 160 MHz have units.
+    pub users: u8,
 }
 
 /// What a trigger asks a station for (802.11ax-2021 9.3.1.22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asks {
+    pub what: Asked,
     pub rate: Rate,
     /// Of the PPDU that all of its answers make, preamble included.
     pub lasts: Duration,
+}
+
+/// Of which kind a trigger is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Basic.
+    Frames,
+    /// MU-BAR.
+    BlockAck,
+    /// BSRP.
+    BufferStatus,
 }
 
 /// Where a frame is in a block ack agreement of its sender, or of a BlockAck's receiver.
@@ -199,7 +215,7 @@ pub enum Output {
     Released { frame: FrameId },
     /// Something was on the air (with [`Params::trace`](crate::Params)); comes before the frame's
     /// status.
-    Aired(Aired),
+    Aired(Box<Aired>),
     /// The radio's battery is empty; it is off for good.
     Exhausted { radio: RadioId, at: Instant },
 }

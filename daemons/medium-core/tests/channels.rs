@@ -104,7 +104,7 @@ fn aired(radios: &[(f64, Mhz)], sent: &[(u64, usize)]) -> (Vec<Aired>, Vec<usize
     let (mut aired, mut got) = (Vec::new(), vec![0; radios.len()]);
     while let Some(output) = medium.poll_output() {
         match output {
-            Output::Aired(one) => aired.push(one),
+            Output::Aired(one) => aired.push(*one),
             Output::Deliver { to, .. } => got[to.index()] += 1,
             _ => {}
         }

@@ -53,7 +53,7 @@ fn aired(rules: Rules, seed: u64, stations: Vec<Station>, sent: &[Sent]) -> Vec<
     medium.advance(START + Duration::from_secs(1));
     let outputs = std::iter::from_fn(|| medium.poll_output());
     let aired = outputs.filter_map(|output| match output {
-        Output::Aired(aired) => Some(aired),
+        Output::Aired(aired) => Some(*aired),
         _ => None,
     });
     aired.collect()

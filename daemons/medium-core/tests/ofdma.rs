@@ -261,7 +261,7 @@ fn run(medium: &mut Medium, until_ms: u64) -> (Vec<Aired>, Vec<Output>) {
         medium.advance(next);
         while let Some(output) = medium.poll_output() {
             match output {
-                Output::Aired(one) => aired.push(one),
+                Output::Aired(one) => aired.push(*one),
                 other => others.push(other),
             }
         }

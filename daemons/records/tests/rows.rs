@@ -32,6 +32,7 @@ fn frame() -> frames::Row<'static> {
         category: None,
         mpdu: None,
         mpdus: None,
+        link: None,
     }
 }
 
@@ -47,7 +48,7 @@ fn a_row_is_a_line_with_every_column_in_order() {
                     \"until_s\":0.2,\"protocol\":\"udp\",\"packet_src\":null,\"packet_dst\":null,\
                     \"packet_id\":null,\"ttl\":null,\"src_port\":null,\"dst_port\":null,\
                     \"seq\":null,\"ack\":null,\"payload_bytes\":null,\
-                    \"category\":null,\"mpdu\":null,\"mpdus\":null}\n";
+                    \"category\":null,\"mpdu\":null,\"mpdus\":null,\"link\":null}\n";
     assert_eq!(text, expected);
 }
 

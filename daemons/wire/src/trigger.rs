@@ -42,6 +42,8 @@ pub enum Asks {
     Frames,
     /// BlockAcks (MU-BAR).
     BlockAcks,
+    /// What waits at them (BSRP).
+    BufferStatus,
 }
 
 impl Asks {
@@ -49,6 +51,7 @@ impl Asks {
         match self {
             Self::Frames => 0,
             Self::BlockAcks => 2,
+            Self::BufferStatus => 4,
         }
     }
 }
@@ -72,11 +75,15 @@ pub struct User {
 /// What of a station's a trigger asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
+    All,
     /// Frames of one TID, rather of this access category: best effort, background, video, voice
     /// (ACI of 9.4.2.28).
     Category(u8),
     /// A BlockAck from this number on, of 12 bits.
-    Agreement { tid: u8, sequence: u16 },
+    Agreement {
+        tid: u8,
+        sequence: u16,
+    },
 }
 
 impl Trigger {
@@ -120,6 +127,7 @@ impl User {
             | TARGET_POWER;
         out.extend_from_slice(&info.to_le_bytes()[..5]);
         match self.of {
+            Of::All => {}
             Of::Category(category) => out.push(ONE_TID | category << 6),
             Of::Agreement { tid, sequence } => {
                 let control = Control::COMPRESSED | u16::from(tid & 0xf) << 12;
@@ -161,6 +169,44 @@ impl BlockAcks {
             let words = user.bitmap.words().iter();
             out.extend(words.flat_map(|word| word.to_le_bytes()));
         }
+        out
+    }
+}
+
+/// A QoS Null frame to an access point in which a station tells how much waits at it (26.5.5). A BSR
+/// Control field says so (9.2.4.6a.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferStatus {
+    pub receiver: Mac,
+    pub transmitter: Mac,
+    pub tid: u8,
+    /// As [`Of::Category`].
+    pub category: u8,
+    pub octets: usize,
+}
+
+impl BufferStatus {
+    pub fn emit(&self, duration_us: u16) -> Vec<u8> {
+        /// To the access point, with an HT Control field.
+        const KIND: [u8; 2] = [0xc8, 0x81];
+        /// Not acknowledged; a queue size follows, which the control field tells instead.
+        const NO_ACK_QUEUE: u8 = 1 << 5 | 1 << 4;
+        const UNKNOWN: u8 = 255;
+        /// The variant of HE, and the identifier of BSR.
+        const BSR: u32 = 0x3 | 3 << 2;
+        /// The units of queue sizes by the scaling factor.
+        const UNITS: [usize; 4] = [16, 256, 2048, 32_768];
+        const LARGEST: usize = 254;
+        let mut out = begin(KIND, duration_us, self.receiver, self.transmitter);
+        out.extend_from_slice(&self.receiver.0);
+        out.extend([0, 0, NO_ACK_QUEUE | self.tid & 0xf, UNKNOWN]);
+        let sizes = UNITS.iter().map(|unit| self.octets.div_ceil(*unit));
+        let (factor, size) = (sizes.enumerate())
+            .find(|(_, size)| *size < LARGEST)
+            .unwrap_or((UNITS.len() - 1, LARGEST));
+        let (category, size) = (u32::from(self.category & 3), size as u32);
+        let info = 1 << category | category << 6 | (factor as u32) << 8 | size << 10 | size << 18;
+        out.extend((BSR | info << 6).to_le_bytes());
         out
     }
 }

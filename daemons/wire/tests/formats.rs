@@ -6,7 +6,7 @@ use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
 use hoplab_wire::nfqueue::{self, Hook, Queued};
 use hoplab_wire::split::{Lack, Stamp};
 use hoplab_wire::tcp::{Flags, TcpOption};
-use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, Of, Trigger, User};
+use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, BufferStatus, Of, Trigger, User};
 use hoplab_wire::{arp, ethernet, ipv4, radiotap, tcp, udp, Mac, ParseError};
 use std::net::Ipv4Addr;
 
@@ -301,6 +301,32 @@ fn triggers() {
         [0x01, 0xa0, 0x76, 0x00, 0x7f, 0x04, 0x50, 0xc0, 0xab]
     );
     assert_eq!(asks.len() + 4, 28 + 9);
+}
+
+/// 802.11ax-2021 9.3.1.22.6, and 9.2.4.6a.4 for the answer.
+#[test]
+fn a_poll_of_queues() {
+    let told = BufferStatus {
+        receiver: A,
+        transmitter: B,
+        tid: 4,
+        category: 2,
+        octets: 5000,
+    };
+    let begin = [
+        0xc8, 0x81, 7, 0, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1,
+    ];
+    // Sequence; TID without acknowledgement, size unknown; 20 units of 256 of video, and in all.
+    let info: u32 = 1 << 2 | 2 << 6 | 1 << 8 | 20 << 10 | 20 << 18;
+    let control = (0x3 | 3 << 2 | info << 6).to_le_bytes();
+    let expected = [&begin[..], &[0, 0, 0x34, 255], &control].concat();
+    assert_eq!(told.emit(7), expected);
+    assert_eq!(expected.len() + 4, 34);
+    let most = BufferStatus {
+        octets: usize::MAX,
+        ..told
+    };
+    assert_eq!(most.emit(7)[29], 254);
 }
 
 /// 802.11ax-2021 9.3.1.8.6.

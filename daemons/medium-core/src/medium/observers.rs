@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What observers of the channel get to see. They change nothing that happens.
 
+use alloc::boxed::Box;
+
 use hoplab_base::Instant;
 
 use crate::air::{Ended, Transmission};
 use crate::parts::{Ppdu, Setup};
-use crate::{Agreed, Aired, Asks, Dbm, Fate, Output, Place, Portion, RadioId, To};
+use crate::step::Step;
+use crate::{Agreed, Aired, Asked, Asks, Dbm, Fate, Output, Place, Portion, RadioId, To};
 
 /// A transmission that is over at all who heard it.
 pub struct End<'a> {
@@ -46,17 +49,23 @@ impl End<'_> {
             block_ack: ppdu.block_ack,
             share: self.portion(),
             triggered: ppdu.triggered,
+            waiting: ppdu.waiting.filter(|_| ppdu.step == Step::BufferStatus),
             asks: ppdu.asked.map(|asked| Asks {
+                what: match ppdu.step {
+                    Step::Poll => Asked::Frames,
+                    Step::Bsrp => Asked::BufferStatus,
+                    _ => Asked::BlockAck,
+                },
                 rate: asked.rate,
                 lasts: asked.shape.lasts,
             }),
         };
         if ppdu.subframes.is_empty() {
-            return each(Output::Aired(all));
+            return each(Output::Aired(Box::new(all)));
         }
         let frames = ppdu.subframes.len() as u32;
         for (at, subframe) in ppdu.subframes.iter().enumerate() {
-            each(Output::Aired(Aired {
+            each(Output::Aired(Box::new(Aired {
                 frame: Some(subframe.payload.id),
                 bytes: subframe.bytes,
                 attempt: subframe.attempt,
@@ -70,14 +79,14 @@ impl End<'_> {
                     .agreement
                     .map(|(tid, _)| agreed((tid, subframe.sequence))),
                 ..all
-            }));
+            })));
         }
     }
 
     fn portion(&self) -> Option<Portion> {
         let parts = || self.transmission.ppdu.parts();
         let number = parts().position(|part| core::ptr::eq(part, self.part))?;
-        let users = parts().count();
+        let (number, users) = (number as u8, parts().count() as u8);
         (users > 1).then_some(Portion { number, users })
     }
 
