@@ -18,7 +18,7 @@ from hoplab.host.machine import watch
 from hoplab.host.machine.copies import Asked, Standing, Wish
 from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
-from hoplab.host.runs import again
+from hoplab.host.runs import again, artifact
 from hoplab.host.runs.steps import Steps
 from hoplab.model.errors import (
     GuestFailed,
@@ -420,6 +420,9 @@ def test_a_run_of_an_agent_is_repeated_by_its_decisions(make: Make, tmp_path: Pa
             done = one.step({"window": 8, "up": up, "goes": 1})
         assert again.verify(Path(done[4]["folder"]), print) == done[4]["digest"]
     other.close()
+    pack, own = tmp_path / "run.tar.zst", reader.load(tmp_path / "0001").manifest
+    artifact.write(tmp_path / "0001", pack)
+    assert again.verify(pack, print, given=True) == own.digest
     path = tmp_path / "0001-branch1" / "decisions.json"
     path.write_text(path.read_text().replace('"seed": 2', '"seed": 3'))
     with pytest.raises(NotReproduced):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hoplab.host.machine import private
 from tests.emulation.conftest import CHAIN, HOPLAB, Hoplab, chain, in_private_mounts
 
 pytestmark = pytest.mark.chance
@@ -40,13 +41,20 @@ STARTED: list[subprocess.Popen[str]] = []
 
 
 @pytest.fixture(autouse=True)
-def ended() -> Iterator[None]:
-    """A run that a failed test leaves would go on for hours beside all others."""
+def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A run that a failed test leaves would go on for hours beside all others. The memory of a
+    killed one would stay, because only this test's folder tells of it."""
     yield
     while STARTED:
         process = STARTED.pop()
         process.kill()
         process.wait()
+    if not runtime(tmp_path).is_dir():
+        return
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime(tmp_path)))
+    places = [(guest / private.MEMORY).readlink() for guest in guests(tmp_path)]
+    private.clean()
+    assert not [place for place in places if place.exists()]
 
 
 def start(tmp_path: Path, text: str = LONG) -> tuple[subprocess.Popen[str], Path]:

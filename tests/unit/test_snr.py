@@ -83,6 +83,19 @@ def test_the_medium_gets_powers_at_instants() -> None:
     ]
 
 
+def test_the_medium_s_own_file_may_name_a_trace(tmp_path: Path) -> None:
+    csv(tmp_path, [(0, "b", "a", 10), (0.5, "b", "a", 12)])
+    stations = [{"name": name, "mac": f"02:00:00:00:00:0{name}"} for name in "ab"]
+    given = {"station": stations, "records": {"dir": "/r"}, "radio": {"snr_trace": "links.csv"}}
+    file = resolve_medium(MediumFile.model_validate(given), tmp_path)
+    assert [(link.src, link.dst, link.points) for link in file.snr] == [
+        ("b", "a", ((0, 10), (0.5, 12)))
+    ]
+    both = MediumFile.model_validate({**given, "snr": [{**ONE, "src": "a", "dst": "b"}]})
+    with pytest.raises(ScenarioError, match=r"^radio.snr_trace: gives the same as \[\[snr\]\]"):
+        resolve_medium(both, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("rows", "head", "expected"),
     [

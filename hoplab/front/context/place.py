@@ -23,6 +23,8 @@ from hoplab.model.resolve.resolve import resolve
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 RUNS, SWEEPS = "runs", "sweeps"
+FILES = ("movement", "snr_trace", "trace")
+"""Keys that name a file, in any table."""
 LARGEST_TEXT = 1 << 20
 """Octets of a scenario that an agent sends."""
 
@@ -67,13 +69,8 @@ class Place:
     def allowed(self, document: dict[str, Any], path: Path) -> Resolved:
         """Return the scenario of a document, whose files are in the folder."""
         given = {name: table for name, table in document.items() if isinstance(table, dict)}
-        for table, key in (("topology", "movement"), ("radio", "snr_trace")):
-            if isinstance(name := given.get(table, {}).get(key), str):
-                self.inside(name)
-        disturbing = document.get("interferer")
-        for table in disturbing if isinstance(disturbing, list) else ():
-            if isinstance(table, dict) and isinstance(name := table.get("trace"), str):
-                self.inside(name)
+        for name in _files(document):
+            self.inside(name)
         if given.get("machine", {}).keys() & {"packages", "python"}:
             raise TooMuch("machine: packages come from the network, which is the user's to allow")
         scenario = resolve(file.parse(document, str(path)), self.folder, walk)
@@ -159,6 +156,19 @@ class Place:
             )
         if scenario.program and confined.confinement() == "none":
             raise TooMuch("program: nothing confines a guest here ('hoplab doctor'); leave it out")
+
+
+def _files(written: object) -> Iterator[str]:
+    """Yield the files that a scenario names. A branch names keys by their paths."""
+    if isinstance(written, list):
+        for one in written:
+            yield from _files(one)
+    elif isinstance(written, dict):
+        for key, value in written.items():
+            if isinstance(value, str) and key.rpartition(".")[2] in FILES:
+                yield value
+            else:
+                yield from _files(value)
 
 
 def _sizes(folder: Path) -> Iterator[int]:

@@ -49,14 +49,14 @@ def _compare(
         raise ResultsError(f"{name}: is of a script's network; the script can be run again")
     if manifest.machine is Where.SHELL:
         raise ResultsError(f"{name}: somebody took part in it; its scenario.json has what was done")
-    if machine is not None and manifest.machine is not Where.GUEST:
+    by_agent = manifest.machine is Where.AGENT
+    is_guests = by_agent or manifest.machine is Where.GUEST
+    if machine is not None and not is_guests:
         raise ResultsError(f"{name}: was not run on a sealed machine, so nobody could repeat it")
     damage = list(digests.damage(folder, manifest))
     if damage:
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise NotReproduced(f"{name}: {damage[0]}{more}")
-    by_agent = manifest.machine is Where.AGENT
-    is_guests = by_agent or manifest.machine is Where.GUEST
     if machine is None and is_guests and manifest.machine_hash is not None:
         machine = _machine(name, manifest)
     if by_agent:

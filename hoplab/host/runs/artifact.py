@@ -9,11 +9,12 @@ from hoplab.host.machine import pack, sealed, store
 from hoplab.host.machine.sealed import SHORT, Machine
 from hoplab.host.results import manifest as manifests
 from hoplab.host.results.manifest import Manifest
+from hoplab.host.runs import decisions
 from hoplab.model.errors import Damaged, MissingTool, ResultsError
 from hoplab.model.reading import opened
 
 RUN, MACHINE = "run/", "machine/"
-FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html")
+FILES = ("manifest.json", "scenario.json", "scenario.toml", "report.html", decisions.NAME)
 FOLDERS = ("tables", "captures", "logs")
 """Folders in the artifact. It omits raw records, from which the tables are made."""
 NEEDED = ("manifest.json", "scenario.json")

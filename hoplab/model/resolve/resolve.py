@@ -220,12 +220,12 @@ def _backbone(backbone: Backbone, index: int) -> ResolvedBackbone:
 
 
 def _measured(
-    radio: ResolvedRadio, scenario: Scenario, folder: Path
+    radio: ResolvedRadio, written: Scenario | MediumFile, folder: Path
 ) -> tuple[ResolvedRadio, tuple[Snr, ...]]:
     """Return the measured links, read from the file that the radio's keys name."""
     if radio.snr_trace is None:
-        return radio, scenario.snr
-    if scenario.snr:
+        return radio, written.snr
+    if written.snr:
         raise ScenarioError("radio.snr_trace: gives the same as [[snr]]; remove one")
     return radio.model_copy(update={"snr_trace": None}), load(folder / radio.snr_trace)
 
@@ -240,8 +240,8 @@ def resolve_medium(medium: MediumFile, folder: Path = Path()) -> ResolvedMedium:
 
     Raises `ScenarioError` where parts contradict each other.
     """
-    radio = radio_with_profile(medium.radio)
-    update = {"radio": radio, "interferer": _interferers(medium, folder)}
+    radio, measured = _measured(radio_with_profile(medium.radio), medium, folder)
+    update = {"radio": radio, "interferer": _interferers(medium, folder), "snr": measured}
     resolved = _narrowed(ResolvedMedium, medium, update)
     check_medium(resolved)
     return resolved
