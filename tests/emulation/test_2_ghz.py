@@ -74,3 +74,47 @@ def test_ad_hoc_stations_send_where_the_standard_lets_them(
     run_scenario(AD_HOC.format(profile=profile, channel=channel, keys=keys))
     (flow,) = results.load(tmp_path / "run1").rows("flows")
     assert flow["goodput_kbps"] > least_kbps
+
+
+TWO_CELLS = """
+duration_s = 3
+[radio]
+profile = "80211n"
+channel = 6
+width_mhz = 40
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+x_m = 10
+[[station]]
+name = "c"
+x_m = 40
+[[station]]
+name = "d"
+x_m = 50
+[[cell]]
+access_point = "a"
+clients = ["b"]
+[[cell]]
+access_point = "c"
+clients = ["d"]
+beacon_offset_ms = {offset_ms}
+[measure]
+frames = true
+"""
+
+
+def test_beacons_that_come_apart_do_not_collide(tmp_path: Path, run_scenario: Run) -> None:
+    """All access points have one clock. An offset moves one cell's beacons."""
+    lost = []
+    for run, offset_ms in (("run1", 0), ("run2", 50)):
+        run_scenario(TWO_CELLS.format(offset_ms=offset_ms))
+        rows = results.load(tmp_path / run).rows("frames")
+        beacons = [row for row in rows if row["kind"] == "beacon"]
+        lost.append(sum(row["fate"] == "collided" for row in beacons))
+        times = [[row["t_s"] for row in beacons if row["src"] == name] for name in "ac"]
+        apart_s = [(later - first) % 0.1024 for first, later in zip(*times, strict=False)]
+        assert len(apart_s) > 25
+        assert offset_ms == 0 or apart_s == pytest.approx([0.05] * len(apart_s), abs=2e-3)
+    assert lost[0] > 5 and lost[1] == 0

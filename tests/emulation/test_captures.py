@@ -56,8 +56,8 @@ def captured(run_scenario: Run, tmp_path: Path, scenario: dict[str, Any]) -> Pat
 
 
 def sequences(run: Path, sender: str) -> dict[str, list[tuple[float, set[int]]]]:
-    """Return the sequence numbers in each A-MPDU of HE to several users or by a trigger, with its
-    time, by address of the ``sender`` (`wlan.ta`) or the receiver (`wlan.ra`)."""
+    """Return the sequence numbers in each A-MPDU to several users, or by a trigger, with its time.
+    They are by station: its ``sender`` (`wlan.ta`) or receiver (`wlan.ra`)."""
     of_users = f"{DATA} && radiotap.he.data_1.ppdu_format >= {HE_MU}"
     names = ("frame.time_epoch", sender, "radiotap.ampdu.reference", "wlan.seq")
     found: dict[str, dict[str, tuple[float, set[int]]]] = defaultdict(dict)

@@ -75,6 +75,8 @@ def test_the_medium_is_told_how_clients_fetch_packets(
             "",
             'twt_duration_ms counts only with power_save = "twt"',
         ),
+        ("beacon_offset_ms = 5\npower_save = true", "", "beacon_offset_ms: with power_save"),
+        ("beacon_offset_ms = 102.4", "", "less than or equal to 102|at most 102"),
         ('power_save = "apsd"', "", "'apsd' is no power save; one of false, true, ps-poll"),
         ('power_save = "u-apsd"', "", 'cell.0.power_save: "u-apsd" needs .* 802.11n on'),
         ('power_save = "twt"', "", 'cell.0.power_save: "twt" needs .* 802.11ax on'),

@@ -184,6 +184,8 @@ impl<T: Clone> Channel<T> {
         let by_hosts = aggregation.filter(|aggregation| aggregation.by_hosts);
         let window = by_hosts.map_or(0, |aggregation| aggregation.window);
         let ways = config.stations.iter().map(way).collect();
+        let phases = config.stations.iter().map(|radio| radio.beacon_offset);
+        let phases = phases.collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
         for (index, station) in config.stations.into_iter().enumerate() {
             let radio = RadioId::new(index);
@@ -233,7 +235,7 @@ impl<T: Clone> Channel<T> {
             pending: BTreeMap::new(),
             next_id: 0,
             traffic: Traffic::default(),
-            phases: Vec::new(),
+            phases,
             late: BTreeMap::new(),
             others_radios: config.others_radios,
             // By categories the engine protects what is on the air together, not each frame of it.
@@ -449,7 +451,8 @@ impl<T: Clone> Channel<T> {
             dozing.announced(sent.radio, sent.bytes);
         }
         let header = sent.header;
-        let phase = self.phases.get(sent.radio.index()).copied();
+        let phase = self.phases.get(sent.radio.index());
+        let phase = phase.copied().filter(|phase| !phase.is_zero());
         if let (Some(dozing), Some(header)) = (&mut self.dozing, header) {
             dozing.sent(header, sent.bytes, now + phase.unwrap_or_default());
         }

@@ -106,6 +106,9 @@ pub struct Radio {
     /// Further links of a multi-link device.
     #[serde(default)]
     pub links: Vec<Link>,
+    /// Its beacons are held back so long.
+    #[serde(default, rename = "beacon_offset_ns")]
+    pub beacon_offset: Duration,
     /// Its access categories, voice first; none for those of [`Params`].
     pub categories: Option<[CategoryParams; 4]>,
 }

@@ -191,6 +191,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         channel_mhz: None,
         width_mhz: None,
         links: vec![],
+        beacon_offset: Duration::ZERO,
         categories: None,
     };
     Config {

@@ -281,6 +281,7 @@ fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> C
         channel_mhz: None,
         width_mhz: None,
         links: Vec::new(),
+        beacon_offset: Duration::ZERO,
         categories: None,
     };
     Config {

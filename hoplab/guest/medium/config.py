@@ -13,7 +13,13 @@ from hoplab.model.keys.medium_file import RadioStation, Records
 from hoplab.model.keys.resolved import ResolvedMedium
 from hoplab.model.network import medium_document
 from hoplab.model.network.plan import Plan
-from hoplab.model.network.wlans import categories_of, channel_of, links_of, width_of
+from hoplab.model.network.wlans import (
+    beacon_offset_of,
+    categories_of,
+    channel_of,
+    links_of,
+    width_of,
+)
 
 OfStations = TypeVar("OfStations", bound=Table)
 
@@ -51,6 +57,7 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Reso
                 channel=channel_of(scenario, wlan),
                 width_mhz=width_of(scenario, wlan),
                 links=links_of(wlan),
+                beacon_offset_ms=beacon_offset_of(wlan),
                 edca=categories_of(wlan),
             )
             for station in scenario.station

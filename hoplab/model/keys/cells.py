@@ -37,6 +37,8 @@ WITH_ROAMING = (
 PS_POLL, U_APSD, TWT = "ps-poll", "u-apsd", "twt"
 WITH_POWER_SAVE = ("listen_interval", "dtim_period")
 WITH_TWT = ("twt_interval_ms", "twt_duration_ms")
+LONGEST_BEACON_OFFSET_MS = 102.0
+"""Less than the 102.4 ms from one beacon to the next."""
 LONGEST_TWT_DURATION_MS = 261.12
 """255 units of 1024 us (802.11ax-2021 9.4.2.199)."""
 MOST_DTIM_PERIOD = 5
@@ -84,6 +86,13 @@ class Cell(Table):
         "open", "none, WPA2-Personal, or WPA3-Personal (SAE)"
     )
     passphrase: Passphrase = key(PASSPHRASE, "8 to 63 printable ASCII characters")
+    beacon_offset_ms: Number = key(
+        0.0,
+        "its beacons go so long after those of other cells, whose clocks are one",
+        unit="ms",
+        ge=0,
+        le=LONGEST_BEACON_OFFSET_MS,
+    )
     edca: Categories | None = key(
         None,
         "access categories that it announces to its clients; default those of `[radio.edca]`",
@@ -169,6 +178,11 @@ class Cell(Table):
                 raise ValueError(f"{name} counts only with power_save; remove it")
             if name in WITH_TWT and self.power_save != TWT and getattr(self, name) != usual:
                 raise ValueError(f'{name} counts only with power_save = "{TWT}"; remove it')
+        if self.power_save and self.beacon_offset_ms:
+            raise ValueError(
+                "beacon_offset_ms: with power_save group frames follow the kernel's beacon, so "
+                "they would come ahead of one that is held back; remove one of the keys"
+            )
         self._has_room_for_periods()
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from hoplab.model.keys.building import MAX_FLOORS, MAX_WALLS, Floor, Wall
+from hoplab.model.keys.cells import LONGEST_BEACON_OFFSET_MS
 from hoplab.model.keys.declare import MAX_DURATION_S, Integer, Mac, Number, Switch, Text, key
 from hoplab.model.keys.faults import Event, Loss
 from hoplab.model.keys.interferers import MAX_INTERFERERS, Interferer
@@ -30,6 +31,9 @@ class RadioStation(Placed):
     )
     links: tuple[FurtherLink, ...] = key(
         (), "its further links, with 802.11be", max_length=MAX_FURTHER_LINKS
+    )
+    beacon_offset_ms: Number = key(
+        0.0, "its beacons are held back so long", unit="ms", ge=0, le=LONGEST_BEACON_OFFSET_MS
     )
     edca: Categories | None = key(None, "its own access categories, whole; those of [radio] else")
 

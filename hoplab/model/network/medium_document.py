@@ -81,6 +81,7 @@ def document(
             _station(each, radio, medium.event, epoch_ns)
             | _part(each, radio, blocks)
             | _further(each, radio)
+            | _held_back(each)
             for each in medium.station
         ],
         "losses": _losses(medium, epoch_ns),
@@ -199,6 +200,11 @@ def _tuned(station: RadioStation, radio: ResolvedRadio) -> tuple[int, int]:
 def _links(station: RadioStation, radio: ResolvedRadio) -> list[ResolvedLink]:
     """Return a radio's further links with their widths and bands."""
     return [completed(link, radio.width_mhz, radio.band) for link in station.links]
+
+
+def _held_back(station: RadioStation) -> dict[str, Any]:
+    offset_ns = nanoseconds(station.beacon_offset_ms / 1000)
+    return {"beacon_offset_ns": offset_ns} if offset_ns else {}
 
 
 def _further(station: RadioStation, radio: ResolvedRadio) -> dict[str, Any]:

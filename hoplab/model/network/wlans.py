@@ -99,6 +99,14 @@ def links_of(wlan: Wlan) -> tuple[FurtherLink, ...]:
     return wlan.network.links if isinstance(wlan.network, ResolvedCell) else ()
 
 
+def beacon_offset_of(wlan: Wlan) -> float:
+    """Return how long an access point's beacons are held back, in ms."""
+    cell = wlan.network
+    if isinstance(cell, ResolvedCell) and wlan.station == cell.access_point:
+        return cell.beacon_offset_ms
+    return 0.0
+
+
 def categories_of(wlan: Wlan) -> Categories | None:
     """Return a radio's access categories at time 0. None if they are those of `[radio]`."""
     cell = wlan.network
