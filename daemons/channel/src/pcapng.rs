@@ -37,7 +37,7 @@ pub struct Captured {
 pub struct User {
     /// It answers a trigger.
     pub triggered: bool,
-    /// Which of the channel's units it has.
+    /// Which of the channel's units it has; none of one with streams of its own.
     pub unit: Option<usize>,
     /// Association identifier of its receiver.
     pub association: Option<u16>,

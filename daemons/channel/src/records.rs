@@ -298,7 +298,7 @@ impl Recorder {
                 // The host has known for long: it took the frame back when its radio went off.
                 _ => return Ok(()),
             };
-            let unit = self.triggers.unit(aired);
+            let is_shared = aired.triggered || aired.share.is_some();
             let captured = Captured {
                 at_ns: aired.at.since(self.epoch).as_nanos(),
                 channel_mhz: capture.channel_mhz(aired.from, aired.link),
@@ -307,9 +307,9 @@ impl Recorder {
                 ampdu: aired
                     .place
                     .map(|place| capture.ampdu((aired.from, aired.link), place)),
-                user: unit.map(|_| User {
+                user: is_shared.then(|| User {
                     triggered: aired.triggered,
-                    unit,
+                    unit: self.triggers.unit(aired),
                     association: self.triggers.association(aired),
                 }),
                 octets,
@@ -480,7 +480,11 @@ fn category(aired: &Aired) -> Option<Category> {
 
 /// Whether it is a part of a control frame to several stations.
 fn is_to_several(aired: &Aired) -> bool {
-    aired.asks.is_some() || (aired.kind == AirKind::BlockAck && aired.share.is_some())
+    match aired.kind {
+        AirKind::Trigger | AirKind::BlockAckRequest => aired.asks.is_some(),
+        AirKind::BlockAck => aired.share.is_some(),
+        _ => false,
+    }
 }
 
 /// The frame of an exchange that its radio makes itself; none where a host makes it.

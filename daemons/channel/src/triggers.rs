@@ -94,9 +94,13 @@ impl Triggers {
             return Some(BlockAcks { transmitter, users }.emit(duration_us));
         };
         let users = parts.iter().map(|part| self.user(part, mac, known));
-        let users = users.collect::<Option<Vec<_>>>()?;
+        let mut users = users.collect::<Option<Vec<_>>>()?;
         let scheme = asked.rate.scheme()?;
-        let streams = users.iter().map(|user| user.streams).max().unwrap_or(1);
+        if scheme.unit.is_none() {
+            one_behind_the_other(&mut users);
+        }
+        let streams = users.iter().map(|user| user.first_stream + user.streams);
+        let streams = streams.max().unwrap_or(1);
         let trigger = Trigger {
             transmitter,
             asks: match asked.what {
@@ -109,7 +113,7 @@ impl Triggers {
             carrier_sense: asked.what != Asked::BlockAck,
             bandwidth: units::bandwidth(scheme.width),
             guard: if scheme.guard == Guard::Ns3200 { 2 } else { 1 },
-            trainings: [0, 1, 2, 2, 3, 3, 4][usize::from(streams.clamp(1, 7)) - 1],
+            trainings: [0, 1, 2, 2, 3, 3, 4, 4][usize::from(streams.clamp(1, 8)) - 1],
             power_dbm: self.power_dbm(scheme.width),
             users,
         };
@@ -155,6 +159,7 @@ impl Triggers {
             is_secondary,
             mcs: scheme.mcs,
             streams: scheme.streams,
+            first_stream: 0,
             of,
         })
     }
@@ -175,6 +180,15 @@ impl Triggers {
             }),
             _ => None,
         }
+    }
+}
+
+/// Users of the whole channel have streams of their own (MU-MIMO).
+fn one_behind_the_other(users: &mut [User]) {
+    let mut next = 0;
+    for user in users {
+        user.first_stream = next;
+        next = (next + user.streams).min(7);
     }
 }
 

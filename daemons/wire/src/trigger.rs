@@ -67,8 +67,9 @@ pub struct User {
     /// The unit is in the secondary 80 MHz.
     pub is_secondary: bool,
     pub mcs: u8,
-    /// From 1 on.
+    /// From 1 on, behind those of others who have the same unit.
     pub streams: u8,
+    pub first_stream: u8,
     pub of: Of,
 }
 
@@ -123,6 +124,7 @@ impl User {
             | u64::from(self.unit & 0x7f) << 13
             | LDPC
             | u64::from(self.mcs & 0xf) << 21
+            | u64::from(self.first_stream & 7) << 26
             | u64::from(self.streams.saturating_sub(1) & 7) << 29
             | TARGET_POWER;
         out.extend_from_slice(&info.to_le_bytes()[..5]);

@@ -261,6 +261,7 @@ fn triggers() {
         is_secondary: false,
         mcs: 3,
         streams: 1,
+        first_stream: 0,
         of,
     };
     let trigger = |asks, users: Vec<User>| Trigger {
