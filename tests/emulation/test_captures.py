@@ -13,7 +13,7 @@ import tomli_w
 from hoplab.host import results
 from tests.emulation.conftest import Run
 from tests.emulation.test_power_save import PHONES
-from tests.validate import bsrp, multilink, ofdma
+from tests.validate import bsrp, mu_mimo, multilink, ofdma
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 DATA, PS_POLL = "wlan.fc.type_subtype == 0x28", "wlan.fc.type_subtype == 0x1a"
@@ -216,3 +216,23 @@ def test_a_capture_has_what_clients_that_doze_ask(
     assert len({station for (station,) in ends}) == 2
     dozing = "wlan.fc.tods == 1 && wlan.fc.type == 2 && wlan.fc.pwrmgt == 0"
     assert dissected(run, dozing, "frame.number") == []
+
+
+def test_a_capture_gives_users_of_mu_mimo_streams_of_their_own(
+    tmp_path: Path, run_scenario: Run
+) -> None:
+    """Four stations answer on the whole 20 MHz, with four long training fields for all."""
+    case = mu_mimo.Case("HE", STATIONS, "mu-bar", uplink=True)
+    run = captured(run_scenario, tmp_path, ofdma.scenario(case) | {"duration_s": 0.8})
+    keys = ("ru_allocation", "ru_starting_spatial_stream", "num_he_ltf_syms_and_midamble_per")
+    of_trigger = [f"wlan.trigger.he.{key}" for key in keys]
+    basic = f"{TRIGGER} && wlan.trigger.he.trigger_type == 0"
+    triggers = [list(map(numbers, one)) for one in dissected(run, basic, *of_trigger)]
+    whole = [one for one in triggers if len(one[0]) == STATIONS]
+    assert len(whole) > 0.8 * len(triggers) > 20
+    assert all(one == [[61] * STATIONS, [0, 1, 2, 3], [2]] for one in whole)
+    together = f"{DATA} && radiotap.he.data_1.ppdu_format == {HE_TRIG}"
+    widths = {
+        unit for (unit,) in dissected(run, together, "radiotap.he.data_5.data_bw_ru_allocation")
+    }
+    assert widths == {"0x0000"}
