@@ -332,7 +332,7 @@ fn run(medium: &mut Medium, until_ms: u64) -> (Vec<Aired>, Vec<(RadioId, u64)>) 
         medium.advance(next);
         while let Some(output) = medium.poll_output() {
             match output {
-                Output::Aired(one) => aired.push(one),
+                Output::Aired(one) => aired.push(*one),
                 Output::Deliver { to, frame, .. } => came.push((to, frame)),
                 _ => {}
             }
