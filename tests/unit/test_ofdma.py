@@ -98,7 +98,13 @@ def test_what_cannot_be_served_together_is_refused(text: str, radio: str, words:
     assert len(str(error.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("profile", ["80211ac", "80211be"])
-def test_only_802_11ax_serves_stations_together(profile: str) -> None:
+def test_stations_before_802_11ax_are_not_served_together() -> None:
     with pytest.raises(ScenarioError, match="ofdma counts only where standard is"):
-        resolved(CELL, profile=profile)
+        resolved(CELL, profile="80211ac")
+
+
+def test_stations_of_802_11be_are_served_together_on_one_link() -> None:
+    assert resolved(CELL, profile="80211be").radio.ofdma == "airtime"
+    links = CELL.replace("[[cell]]", "[[cell]]\nlinks = [{ channel = 149 }]")
+    with pytest.raises(ScenarioError, match="links: do not go with radio"):
+        resolved(links, profile="80211be")

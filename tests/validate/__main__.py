@@ -39,6 +39,7 @@ PARTS = {
     "wifi/ofdma": "ofdma:items",
     "wifi/bsrp": "bsrp:items",
     "wifi/mu-mimo": "mu_mimo:items",
+    "wifi/eht-ofdma": "eht_ofdma:items",
     "wifi/widths": "widths:items",
     "wifi/2-ghz": "two_ghz:items",
     "wifi/power-save": "power_save:items",

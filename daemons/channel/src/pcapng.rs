@@ -219,11 +219,12 @@ impl Capture {
                 Modulation::He(scheme) => Some(he(scheme, captured.user)),
                 _ => None,
             },
-            he_mu: (captured.user)
-                .filter(|user| !user.triggered)
-                .and_then(|_| he_mu(captured.rate.scheme()?)),
+            he_mu: match (captured.rate.modulation(), captured.user) {
+                (Modulation::He(scheme), Some(user)) if !user.triggered => he_mu(scheme),
+                _ => None,
+            },
             eht: match captured.rate.modulation() {
-                Modulation::Eht(scheme) => Some(eht(scheme)),
+                Modulation::Eht(scheme) => Some(eht(scheme, captured.user)),
                 _ => None,
             },
             ampdu: captured
@@ -290,7 +291,7 @@ fn he_mu(scheme: Scheme) -> Option<radiotap::HeMu> {
     })
 }
 
-fn eht(scheme: Scheme) -> radiotap::Eht {
+fn eht(scheme: Scheme, user: Option<User>) -> radiotap::Eht {
     radiotap::Eht {
         mcs: scheme.mcs,
         streams: scheme.streams,
@@ -302,6 +303,8 @@ fn eht(scheme: Scheme) -> radiotap::Eht {
             Width::Mhz320 => 4,
         },
         guard: guard(scheme),
+        unit: scheme.unit.map(|unit| unit as u8),
+        uplink: user.is_some_and(|user| user.triggered),
     }
 }
 

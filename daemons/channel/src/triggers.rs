@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use hoplab_medium_core::{Aired, Asked, Category, Dbm, Guard, Phy, Portion, RadioId, To, Width};
+use hoplab_medium_core::{
+    Aired, Asked, Category, Dbm, Guard, Modulation, Phy, Portion, RadioId, To, Width,
+};
 use hoplab_wire::ieee80211::{Control, Frame};
 use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, BufferStatus, Of, Trigger, User};
 use hoplab_wire::Mac;
@@ -95,7 +97,10 @@ impl Triggers {
         };
         let users = parts.iter().map(|part| self.user(part, mac, known));
         let mut users = users.collect::<Option<Vec<_>>>()?;
-        let scheme = asked.rate.scheme()?;
+        // Those of EHT have a special user field (802.11be-2024 9.3.1.22.3).
+        let Modulation::He(scheme) = asked.rate.modulation() else {
+            return None;
+        };
         if scheme.unit.is_none() {
             one_behind_the_other(&mut users);
         }

@@ -2,7 +2,7 @@
 //! Where resource units are, as frames and captures name them (IEEE 802.11ax-2021 27.3.2.2). The
 //! users of a PPDU have units of one size, one beside the other from the lowest frequency on.
 
-use hoplab_medium_core::{Unit, Width};
+use hoplab_medium_core::{Plan, Unit, Width};
 
 /// 0 to 3 are 20, 40, 80 and 160 MHz.
 pub fn bandwidth(width: Width) -> u8 {
@@ -18,12 +18,17 @@ pub fn bandwidth(width: Width) -> u8 {
 /// A trigger's RU Allocation of this unit of the channel, and whether it is in the second 80 MHz
 /// (9.3.1.22.1). Without a unit it is the whole channel.
 pub fn allocation(unit: Option<Unit>, width: Width, number: usize) -> (u8, bool) {
-    const FIRST: [usize; 7] = [0, 37, 53, 61, 65, 67, 68];
+    // The last is of EHT, whose triggers nobody writes.
+    const FIRST: [usize; 8] = [0, 37, 53, 61, 65, 67, 68, 69];
     const WHOLE: [u8; 4] = [61, 65, 67, 68];
     let Some(unit) = unit else {
         return (WHOLE[usize::from(bandwidth(width))], false);
     };
-    let on_80 = unit.fit(Width::Mhz80).max(1);
+    let plan = Plan {
+        width: Width::Mhz80,
+        is_eht: false,
+    };
+    let on_80 = unit.fit(plan).max(1);
     (
         (FIRST[unit as usize] + number % on_80) as u8,
         number >= on_80,
@@ -41,7 +46,7 @@ pub fn contents(unit: Unit, width: Width) -> [[u8; 4]; 2] {
         Unit::Tones484 => (200, 114, 2),
         Unit::Tones996 => (208, 115, 4),
         // The whole channel, which has no user beside it.
-        Unit::Tones1992 => (208, 115, 8),
+        Unit::Tones1992 | Unit::Tones3984 => (208, 115, 8),
     };
     let mut contents = [[0; 4]; 2];
     for channel in 0..usize::from(width.mhz() / Width::Mhz20.mhz()).min(8) {

@@ -79,4 +79,4 @@ pub use space::{
     Antenna, Course, Fading, Floor, Interferer, Model, Position, Propagation, Share, Station, Wall,
     Waypoint,
 };
-pub use units::Unit;
+pub use units::{Plan, Unit};

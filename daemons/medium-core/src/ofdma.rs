@@ -4,7 +4,8 @@
 
 use hoplab_base::{Duration, Instant};
 
-use crate::{Guard, Mimo, RadioId, Rate, Width};
+use crate::units::Plan;
+use crate::{Guard, Mimo, RadioId, Rate};
 
 /// How frames of several receivers go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +114,10 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Width and guard interval, which all of a PPDU share.
-    pub fn channel(&self) -> (Width, Option<Guard>) {
+    /// Units and guard interval, which all of a PPDU share.
+    pub fn channel(&self) -> (Plan, Option<Guard>) {
         let guard = self.rate.scheme().map(|scheme| scheme.guard);
-        (self.rate.width(), guard)
+        (Plan::of(self.rate), guard)
     }
 
     /// Whether one PPDU may have both.
@@ -152,7 +153,7 @@ mod tests {
     fn schedulers_serve_in_their_order() {
         let candidate = |flow: usize, mcs, millis, bits| Candidate {
             flow,
-            rate: Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate"),
+            rate: Rate::he(mcs, 1, crate::Width::Mhz20, Guard::Ns800).expect("an HE rate"),
             served: Served {
                 airtime: Duration::from_millis(millis),
                 bits,

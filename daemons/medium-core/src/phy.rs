@@ -88,6 +88,14 @@ const SIG_B_END_BITS: u32 = 4 + 6;
 const SIG_B_USER_BITS: u32 = 21;
 /// Data bits of its symbols, by the MCS of HE-SIG-B (table 27-106, 52 tones).
 const SIG_B_SYMBOL_BITS: [u32; 6] = [26, 52, 78, 104, 156, 208];
+/// EHT-SIG of an EHT frame to several users (802.11be-2024 36.3.12.8). What U-SIG has no room for comes
+/// first, then allocations. Of more than 80 MHz they are two blocks, with an end each. Then come users,
+/// as in HE-SIG-B.
+const EHT_SIG_OVERFLOW_BITS: u32 = 17;
+const EHT_SIG_ALLOCATION_BITS: u32 = 9;
+const EHT_SIG_USER_BITS: u32 = 22;
+/// Data bits of its symbols at its MCS 0, 1 and 3, the ones that it may have.
+const EHT_SIG_SYMBOL_BITS: [u32; 3] = [26, 52, 104];
 /// Of an EHT frame to one user: RL-SIG, U-SIG, EHT-SIG of 52 bits in two symbols at MCS 0, and EHT-STF
 /// (802.11be-2024 36.3.4, 36.3.12.8). EHT-LTF follow.
 const EHT_PREAMBLE: Duration = Duration::from_micros(24);
@@ -166,9 +174,10 @@ impl Phy {
         OFDM_PREAMBLE + beyond_ofdm + long_trainings(rate)
     }
 
-    /// Time of the preamble of a frame to users with these rates (802.11ax-2021 27.3.4). All of them
-    /// train as the one with most streams, and HE-SIG-B goes at the lowest MCS of all. Each is on a
-    /// resource unit, or has streams of his own on the whole channel. Then all train for all streams.
+    /// Time of the preamble of a frame to users with these rates (802.11ax-2021 27.3.4, 802.11be-2024
+    /// 36.3.4). All of them train as the one with most streams, and HE-SIG-B or EHT-SIG goes at the
+    /// lowest MCS of all. Each is on a resource unit, or has streams of his own on the whole channel.
+    /// Then all train for all streams.
     pub fn shared_preamble(&self, rates: &[Rate]) -> Duration {
         let schemes = || rates.iter().filter_map(|rate| rate.scheme());
         let mcs = schemes().map(|scheme| scheme.mcs).min().unwrap_or(0);
@@ -177,13 +186,18 @@ impl Phy {
         if rates.first().is_some_and(is_vht) {
             return OFDM_PREAMBLE + VHT_PREAMBLE + all_trainings(rates);
         }
-        let users = rates.len() as u32;
+        let (users, width) = (rates.len() as u32, width.unwrap_or(Width::Mhz20));
         let whole = schemes().all(|scheme| scheme.unit.is_none());
-        let sig_b = sig_b_symbols(users, width.unwrap_or(Width::Mhz20), mcs, whole);
-        OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * sig_b + all_trainings(rates)
+        let is_eht = |rate: &Rate| matches!(rate.modulation(), Modulation::Eht(_));
+        let symbols = match rates.iter().any(is_eht) {
+            true => eht_sig_symbols(users, width, mcs),
+            false => sig_b_symbols(users, width, mcs, whole),
+        };
+        OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * symbols + all_trainings(rates)
     }
 
-    /// Time of the preamble of HE frames that a trigger has asked for, at these rates.
+    /// Time of the preamble of HE or EHT frames that a trigger has asked for, at these rates. U-SIG and
+    /// EHT-STF last as HE-SIG-A and HE-STF do.
     pub fn triggered_preamble(&self, rates: &[Rate]) -> Duration {
         OFDM_PREAMBLE + HE_TRIGGERED_PREAMBLE + all_trainings(rates)
     }
@@ -361,6 +375,34 @@ fn sig_b_symbols(users: u32, width: Width, mcs: u8, whole: bool) -> u64 {
     u64::from(bits.div_ceil(SIG_B_SYMBOL_BITS[mcs]))
 }
 
+/// Symbols of EHT-SIG to several users (802.11be-2024 36.3.12.8), in one or two contents as HE-SIG-B.
+/// Those are taken for the same in each 80 MHz.
+fn eht_sig_symbols(users: u32, width: Width, mcs: u8) -> u64 {
+    let (contents, allocations, further) = match width {
+        Width::Mhz20 => (1, 1, 0),
+        Width::Mhz40 => (2, 1, 0),
+        Width::Mhz80 => (2, 2, 0),
+        Width::Mhz160 => (2, 2, 2),
+        Width::Mhz320 => (2, 2, 6),
+    };
+    let common = |allocations: u32| match allocations {
+        0 => 0,
+        some => EHT_SIG_ALLOCATION_BITS * some + SIG_B_END_BITS,
+    };
+    let users = users.div_ceil(contents);
+    let bits = EHT_SIG_OVERFLOW_BITS
+        + common(allocations)
+        + common(further)
+        + EHT_SIG_USER_BITS * users
+        + SIG_B_END_BITS * users.div_ceil(2);
+    let a_symbol = match mcs {
+        0 => EHT_SIG_SYMBOL_BITS[0],
+        1 | 2 => EHT_SIG_SYMBOL_BITS[1],
+        _ => EHT_SIG_SYMBOL_BITS[2],
+    };
+    u64::from(bits.div_ceil(a_symbol))
+}
+
 /// How many long training fields so many streams have (tables 19-13 and 21-13).
 fn trainings(streams: u8) -> u64 {
     match streams {
@@ -494,6 +536,31 @@ mod tests {
             (8, Mhz80, 5, 1),
         ] {
             let found = sig_b_symbols(users, width, mcs, true);
+            assert_eq!(found, symbols, "{users} {width:?} {mcs}");
+        }
+    }
+
+    /// By hand from 36.3.12.8. There are 17 bits, 9 for each allocation, and 10 at the end of each block
+    /// of them. Each user has 22, and each pair of users 10.
+    #[test]
+    fn eht_sig_is_as_long_as_its_users_fields() {
+        use Width::{Mhz160, Mhz320};
+        for (users, width, mcs, symbols) in [
+            // 17 + 19 + 54 = 90.
+            (2, Mhz20, 0, 4),
+            (2, Mhz20, 2, 2),
+            (2, Mhz20, 13, 1),
+            // One in each content: 17 + 19 + 32 = 68.
+            (2, Mhz40, 3, 1),
+            // Two in each: 17 + 28 + 54 = 99. Eight: 17 + 28 + 216 = 261.
+            (4, Mhz80, 5, 1),
+            (16, Mhz80, 5, 3),
+            // 17 + 28 + 28 + 54 = 127.
+            (4, Mhz160, 0, 5),
+            // 17 + 28 + 64 + 216 = 325.
+            (16, Mhz320, 13, 4),
+        ] {
+            let found = eht_sig_symbols(users, width, mcs);
             assert_eq!(found, symbols, "{users} {width:?} {mcs}");
         }
     }

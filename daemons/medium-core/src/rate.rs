@@ -505,26 +505,43 @@ impl Rate {
         (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
     }
 
-    /// The same MCS and streams of HE on one resource unit of the channel.
+    /// Whether users can have it on resource units.
+    pub(crate) fn has_units(self) -> bool {
+        matches!(self.modulation, Modulation::He(_) | Modulation::Eht(_))
+    }
+
+    /// The same streams on one resource unit of the channel, and the same MCS or the highest there.
     pub fn within(self, unit: Unit) -> Option<Self> {
-        let Modulation::He(scheme) = self.modulation else {
-            return None;
-        };
-        let scheme = Scheme {
+        let narrow = |scheme: Scheme| Scheme {
+            mcs: scheme.mcs.min(unit.highest_mcs()),
             unit: Some(unit),
             ..scheme
         };
+        let modulation = match self.modulation {
+            Modulation::He(scheme) => Modulation::He(narrow(scheme)),
+            Modulation::Eht(scheme) => Modulation::Eht(narrow(scheme)),
+            _ => return None,
+        };
+        let same = Self { modulation, ..self };
         Some(Self {
-            bits: scheme.he_bits()?,
-            modulation: Modulation::He(scheme),
+            bits: same.scheme()?.he_bits()?,
+            modulation,
         })
+    }
+
+    /// Of HE or EHT, on the same whole channel with these.
+    pub(crate) fn with(self, mcs: u8, streams: u8, guard: Guard) -> Option<Self> {
+        match self.modulation {
+            Modulation::Eht(scheme) => Self::eht(mcs, streams, scheme.width, guard),
+            _ => Self::he(mcs, streams, self.width(), guard),
+        }
     }
 
     /// At which a trigger asks for frames. Their guard interval is 1.6 us at least (table 9-29h).
     pub(crate) fn asked(self) -> Option<Self> {
         let scheme = self.scheme()?;
         let guard = scheme.guard.max(Guard::Ns1600);
-        Self::he(scheme.mcs, scheme.streams, scheme.width, guard)
+        self.with(scheme.mcs, scheme.streams, guard)
     }
 
     /// The same on this unit.

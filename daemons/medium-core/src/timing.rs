@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::phy::{Shape, DELIMITER_BYTES};
-use crate::{Acknowledgement, Phy, Rate, Unit};
+use crate::units::Plan;
+use crate::{Acknowledgement, Phy, Rate, Standard, Unit};
 
 /// OFDM's mandatory rates (17.2.2), the fastest first: all stations receive answers at them.
 const MANDATORY: [Rate; 3] = [Rate::OFDM_24, Rate::OFDM_12, Rate::OFDM_6];
@@ -20,9 +21,11 @@ pub const BLOCK_ACK_REQUEST_BYTES: usize = 24;
 /// Of a compressed BlockAck (9.3.1.8.2) but its bitmap.
 const BLOCK_ACK_BYTES: usize = 24;
 
-/// Of a trigger frame that asks several users for a BlockAck of one TID: without users, and for each
-/// (802.11ax-2021 9.3.1.22).
-const MU_BAR_BYTES: usize = 28;
+/// Of a trigger frame without users (802.11ax-2021 9.3.1.22). One for EHT has a special user field that
+/// is for none (802.11be-2024 9.3.1.22.3).
+const TRIGGER_BYTES: usize = 28;
+const SPECIAL_USER_BYTES: usize = 5;
+/// For each user that it asks for a BlockAck of one TID.
 const MU_BAR_USER_BYTES: usize = 5 + 4;
 
 /// Of a trigger frame that asks for frames, for each user (9.3.1.22.2).
@@ -124,14 +127,21 @@ impl Timing {
         }
     }
 
+    fn trigger_bytes(&self) -> usize {
+        match self.phy.standard {
+            Standard::Eht { .. } => TRIGGER_BYTES + SPECIAL_USER_BYTES,
+            _ => TRIGGER_BYTES,
+        }
+    }
+
     /// Octets of a trigger frame that asks so many users for their frames.
     pub fn poll_bytes(&self, users: usize) -> usize {
-        MU_BAR_BYTES + POLL_USER_BYTES * users
+        self.trigger_bytes() + POLL_USER_BYTES * users
     }
 
     /// Octets of a trigger frame that polls the queues of so many users.
     pub fn bsrp_bytes(&self, users: usize) -> usize {
-        MU_BAR_BYTES + BSRP_USER_BYTES * users
+        self.trigger_bytes() + BSRP_USER_BYTES * users
     }
 
     /// Octets of a BlockAck to so many users.
@@ -159,7 +169,7 @@ impl Timing {
 
     /// Octets of a trigger frame that asks so many users for a BlockAck.
     pub fn mu_bar_bytes(&self, users: usize) -> usize {
-        MU_BAR_BYTES + MU_BAR_USER_BYTES * users
+        self.trigger_bytes() + MU_BAR_USER_BYTES * users
     }
 
     /// The rate of a BlockAck that a trigger asks so many users for, after data at `rate`. Its MCS is
@@ -172,9 +182,9 @@ impl Timing {
             Rate::OFDM_12 => 1,
             _ => 0,
         };
-        let of_all = || Unit::for_each(users, scheme.width).0;
+        let of_all = || Unit::for_each(users, Plan::of(rate)).0;
         let unit = scheme.unit.unwrap_or_else(of_all);
-        Rate::he(mcs, 1, scheme.width, scheme.guard)?.asked_on(unit)
+        rate.with(mcs, 1, scheme.guard)?.asked_on(unit)
     }
 
     /// Of the BlockAcks at these rates that a trigger asks for.

@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Resource units of HE: parts of a channel for several users at once (IEEE 802.11ax-2021 27.3.2).
+//! Resource units of HE and EHT: parts of a channel for several users at once (IEEE 802.11ax-2021
+//! 27.3.2, 802.11be-2024 36.3.2).
 
-use crate::Width;
+use crate::{Modulation, Rate, Width};
+
+/// A channel that users share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub width: Width,
+    pub is_eht: bool,
+}
+
+impl Plan {
+    pub fn of(rate: Rate) -> Self {
+        Self {
+            width: rate.width(),
+            is_eht: matches!(rate.modulation(), Modulation::Eht(_)),
+        }
+    }
+}
 
 /// By its tones (27.3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +31,8 @@ pub enum Unit {
     Tones996,
     /// Twice 996.
     Tones1992,
+    /// Four times 996, of EHT alone.
+    Tones3984,
 }
 
 /// Tones of HE in a MHz, data or not: they are 78.125 kHz apart (table 27-12).
@@ -21,7 +40,7 @@ const TONES_PER_MHZ: f64 = 12.8;
 
 impl Unit {
     /// The smallest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tones26,
         Self::Tones52,
         Self::Tones106,
@@ -29,54 +48,66 @@ impl Unit {
         Self::Tones484,
         Self::Tones996,
         Self::Tones1992,
+        Self::Tones3984,
     ];
 
     pub fn tones(self) -> u16 {
-        [26, 52, 106, 242, 484, 996, 1992][self as usize]
+        [26, 52, 106, 242, 484, 996, 1992, 3984][self as usize]
     }
 
-    /// Those that carry data (table 27-15: N_SD).
+    /// Those that carry data (table 27-15, 802.11be-2024 table 36-19: N_SD).
     pub(crate) fn data_tones(self) -> u32 {
-        [24, 48, 102, 234, 468, 980, 1960][self as usize]
+        [24, 48, 102, 234, 468, 980, 1960, 3920][self as usize]
     }
 
-    /// Those in each part of the last symbol (table 27-32: N_SD,short).
+    /// Those in each part of the last symbol (table 27-32, 802.11be-2024 table 36-47: N_SD,short).
     pub(crate) fn short_tones(self) -> u32 {
-        [6, 12, 24, 60, 120, 240, 492][self as usize]
+        [6, 12, 24, 60, 120, 240, 492, 984][self as usize]
     }
 
-    /// How many of them a channel has beside each other (table 27-8). 0 where it is too narrow.
-    pub fn fit(self, width: Width) -> usize {
-        let of_width = match width {
-            Width::Mhz20 => [9, 4, 2, 1, 0, 0, 0],
-            Width::Mhz40 => [18, 8, 4, 2, 1, 0, 0],
-            Width::Mhz80 => [37, 16, 8, 4, 2, 1, 0],
-            Width::Mhz160 => [74, 32, 16, 8, 4, 2, 1],
-            // Of EHT alone.
-            Width::Mhz320 => [0; 7],
+    /// The highest MCS on it. EHT has 4096-QAM from 242 tones on (802.11be-2024 36.5).
+    pub(crate) fn highest_mcs(self) -> u8 {
+        if self < Self::Tones242 {
+            11
+        } else {
+            13
+        }
+    }
+
+    /// How many of them a channel has beside each other (table 27-8, 802.11be-2024 36.3.2.1). 0 where
+    /// it is too narrow. EHT has no unit of 26 tones in the middle of 80 MHz.
+    pub fn fit(self, plan: Plan) -> usize {
+        let of_width = match plan.width {
+            Width::Mhz20 => [9, 4, 2, 1, 0, 0, 0, 0],
+            Width::Mhz40 => [18, 8, 4, 2, 1, 0, 0, 0],
+            Width::Mhz80 if plan.is_eht => [36, 16, 8, 4, 2, 1, 0, 0],
+            Width::Mhz80 => [37, 16, 8, 4, 2, 1, 0, 0],
+            Width::Mhz160 if plan.is_eht => [72, 32, 16, 8, 4, 2, 1, 0],
+            Width::Mhz160 => [74, 32, 16, 8, 4, 2, 1, 0],
+            Width::Mhz320 => [144, 64, 32, 16, 8, 4, 2, 1],
         };
         of_width[self as usize]
     }
 
     /// The largest number of equal units that so many users fill, two at least. Each unit has a
     /// user. Further users wait.
-    pub fn shared(users: usize, width: Width) -> Option<(Self, usize)> {
-        let units = Self::ALL.into_iter().map(|unit| (unit, unit.fit(width)));
+    pub fn shared(users: usize, plan: Plan) -> Option<(Self, usize)> {
+        let units = Self::ALL.into_iter().map(|unit| (unit, unit.fit(plan)));
         let mut filled = units.filter(|(_, fit)| (2..=users).contains(fit));
         filled.next()
     }
 
     /// The largest of which so many users get one each, or the smallest if they are too many. And how
     /// many of them there are.
-    pub fn for_each(users: usize, width: Width) -> (Self, usize) {
+    pub fn for_each(users: usize, plan: Plan) -> (Self, usize) {
         let units = Self::ALL
             .into_iter()
             .rev()
-            .map(|unit| (unit, unit.fit(width)));
+            .map(|unit| (unit, unit.fit(plan)));
         let mut enough = units.filter(|(_, fit)| *fit >= users);
         enough
             .next()
-            .unwrap_or((Self::Tones26, Self::Tones26.fit(width)))
+            .unwrap_or((Self::Tones26, Self::Tones26.fit(plan)))
     }
 
     /// How much of the channel it takes.
@@ -88,6 +119,10 @@ impl Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plan(width: Width, is_eht: bool) -> Plan {
+        Plan { width, is_eht }
+    }
 
     #[test]
     fn units_are_as_large_as_their_users_fill_them_all() {
@@ -106,10 +141,28 @@ mod tests {
             (2, Mhz80, Some((Tones484, 2))),
             (4, Mhz80, Some((Tones242, 4))),
             (16, Mhz80, Some((Tones52, 16))),
-            (100, Width::Mhz320, None),
         ] {
-            assert_eq!(Unit::shared(users, width), expected, "{users} {width:?}");
+            let found = Unit::shared(users, plan(width, false));
+            assert_eq!(found, expected, "{users} {width:?}");
         }
+    }
+
+    #[test]
+    fn units_of_eht_go_up_to_320_mhz() {
+        for (users, width, expected) in [
+            (36, Width::Mhz80, (Unit::Tones26, 36)),
+            (37, Width::Mhz80, (Unit::Tones26, 36)),
+            (2, Width::Mhz160, (Unit::Tones996, 2)),
+            (100, Width::Mhz160, (Unit::Tones26, 72)),
+            (2, Width::Mhz320, (Unit::Tones1992, 2)),
+            (16, Width::Mhz320, (Unit::Tones242, 16)),
+            (500, Width::Mhz320, (Unit::Tones26, 144)),
+        ] {
+            let found = Unit::shared(users, plan(width, true));
+            assert_eq!(found, Some(expected), "{users} {width:?}");
+        }
+        let whole = Unit::for_each(1, plan(Width::Mhz320, true));
+        assert_eq!(whole, (Unit::Tones3984, 1));
     }
 
     #[test]
@@ -122,17 +175,18 @@ mod tests {
             (9, Width::Mhz80, (Unit::Tones52, 16)),
             (100, Width::Mhz80, (Unit::Tones26, 37)),
         ] {
-            let found = Unit::for_each(users, width);
+            let found = Unit::for_each(users, plan(width, false));
             assert_eq!(found, expected, "{users} {width:?}");
         }
     }
 
     #[test]
     fn units_beside_each_other_have_no_more_tones_than_the_channel() {
-        for width in Width::ALL {
+        let plans = Width::ALL.map(|width| [plan(width, false), plan(width, true)]);
+        for plan in plans.into_iter().flatten() {
             for unit in Unit::ALL {
-                let all = unit.fit(width) as f64 * unit.share_of(width);
-                assert!(all <= 1.0, "{unit:?} {width:?}: {all}");
+                let all = unit.fit(plan) as f64 * unit.share_of(plan.width);
+                assert!(all <= 1.0, "{unit:?} {plan:?}: {all}");
             }
         }
     }

@@ -377,12 +377,14 @@ fn every_frame_has_one_fate_and_one_status() {
     }
 }
 
-/// What is drawn with categories, at HE's rates and without RTS, so that frames of several receivers
-/// go together.
+/// What is drawn with categories, at HE's or EHT's rates and without RTS, so that frames of several
+/// receivers go together.
 fn served_together(run: u64) -> Drawn {
     let mut drawn = draw(run);
-    drawn.params.phy.standard = Standard::He {
-        signal_extension: true,
+    let (signal_extension, is_eht) = (true, run % 5 == 0);
+    drawn.params.phy.standard = match is_eht {
+        true => Standard::Eht { signal_extension },
+        false => Standard::He { signal_extension },
     };
     drawn.params.ofdma = Some(Ofdma {
         scheduler: [
@@ -410,7 +412,10 @@ fn served_together(run: u64) -> Drawn {
         }
         for attempts in &mut frame.rates {
             let mcs = (frame.id % 12) as u8;
-            attempts.rate = Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate");
+            attempts.rate = match is_eht {
+                true => Rate::eht(mcs + 2, 1, Width::Mhz20, Guard::Ns800).expect("an EHT rate"),
+                false => Rate::he(mcs, 1, Width::Mhz20, Guard::Ns800).expect("an HE rate"),
+            };
             attempts.rts = false;
         }
     }

@@ -102,9 +102,16 @@ const USIG_BANDWIDTH: u32 = 15;
 /// Type of PPDU and compression: 1 is to one user.
 const USIG_TYPE_MASK: u32 = 0x00c0;
 const USIG_ONE_USER: u32 = 0x0040;
+/// By OFDMA, or what a trigger has asked for.
+const USIG_SEVERAL_USERS: u32 = 0;
+const USIG_UPLINK_KNOWN: u32 = 0x0004;
+const USIG_UPLINK: u32 = 0x0004_0000;
 /// Of EHT: guard interval, in data 0.
 const EHT_KNOWN: u32 = 0x0004;
 const EHT_GUARD: u32 = 7;
+/// Size of the resource unit, in data 1.
+const EHT_UNIT_KNOWN: u32 = 0x0040_0000;
+const EHT_UNIT: u32 = 0x001f;
 /// Of a user: MCS, coding, streams, and that the frame is this user's.
 const USER_KNOWN: u32 = 0x0096;
 const USER_LDPC: u32 = 1 << 19;
@@ -358,6 +365,11 @@ pub struct Eht {
     pub bandwidth: u8,
     /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
     pub guard: u8,
+    /// Of one user of several: 0 to 7 are resource units of 26, 52, 106, 242, 484, 996, twice and four
+    /// times 996 tones.
+    pub unit: Option<u8>,
+    /// It answers a trigger.
+    pub uplink: bool,
 }
 
 impl Eht {
@@ -379,12 +391,18 @@ impl Eht {
         let is_known = common & USIG_KNOWN == USIG_KNOWN
             && le32(eht, 0)? & EHT_KNOWN != 0
             && user & (USER_KNOWN | USER_LDPC) == USER_KNOWN | USER_LDPC;
-        let is_one = le32(usig, 4)? & USIG_TYPE_MASK == USIG_ONE_USER;
-        (is_known && is_one).then_some(Self {
+        let of_type = le32(usig, 4)? & USIG_TYPE_MASK;
+        let has_unit = le32(eht, 0)? & EHT_UNIT_KNOWN != 0;
+        let unit = (le32(eht, 8)? & EHT_UNIT) as u8;
+        let is_one = of_type == USIG_ONE_USER && !has_unit;
+        let is_some = of_type == USIG_SEVERAL_USERS && has_unit;
+        (is_known && (is_one || is_some)).then_some(Self {
             mcs: (user >> USER_MCS & 0xf) as u8,
             streams: (user >> USER_STREAMS & 0xf) as u8 + 1,
             bandwidth: (common >> USIG_BANDWIDTH & 7) as u8,
             guard: (le32(eht, 4)? >> EHT_GUARD & 3) as u8,
+            unit: is_some.then_some(unit),
+            uplink: common & USIG_UPLINK != 0,
         })
     }
 
@@ -398,11 +416,21 @@ impl Eht {
         let mut words = [0; 16];
         words[0] = kind(TLV_USIG, USIG_OCTETS);
         words[1] = USIG_KNOWN | u32::from(self.bandwidth) << USIG_BANDWIDTH;
-        words[2] = USIG_ONE_USER;
+        if self.uplink {
+            words[1] |= USIG_UPLINK_KNOWN | USIG_UPLINK;
+        }
+        words[2] = match self.unit {
+            Some(_) => USIG_SEVERAL_USERS,
+            None => USIG_ONE_USER,
+        };
         words[3] = USIG_TYPE_MASK;
         words[4] = kind(TLV_EHT, EHT_OCTETS);
         words[5] = EHT_KNOWN;
         words[6] = u32::from(self.guard) << EHT_GUARD;
+        if let Some(unit) = self.unit {
+            words[5] |= EHT_UNIT_KNOWN;
+            words[7] = u32::from(unit) & EHT_UNIT;
+        }
         words[15] = user;
         let mut tlvs = [0; 64];
         for (place, word) in tlvs.chunks_exact_mut(4).zip(words) {

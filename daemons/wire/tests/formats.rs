@@ -576,12 +576,35 @@ fn radiotap_of_eht() {
             streams: 2,
             bandwidth: 4,
             guard: 2,
+            unit: None,
+            uplink: false,
         }),
         ..radiotap::Header::default()
     };
     let mut out = Vec::new();
     eht.emit(&mut out);
     assert_eq!(out, bytes);
+    // An answer to a trigger on twice 996 tones: U-SIG, its type, what is known of EHT, and data 1.
+    let on_unit = radiotap::Header {
+        eht: eht.eht.map(|whole| radiotap::Eht {
+            unit: Some(6),
+            uplink: true,
+            ..whole
+        }),
+        ..eht
+    };
+    let mut of_unit = bytes.clone();
+    for (word, value) in [
+        (1, 1 << 18 | 4 << 15 | 0x7),
+        (2, 0),
+        (5, 1 << 22 | 0x4),
+        (7, 6u32),
+    ] {
+        of_unit[12 + 4 * word..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    let mut out = Vec::new();
+    on_unit.emit(&mut out);
+    assert_eq!(out, of_unit);
     let parsed = |bytes: &[u8]| radiotap::Header::parse(bytes).map(|parsed| parsed.0);
     assert_eq!(parsed(&bytes), Some(eht));
     // A TLV that is longer than the header, and fields between that nobody knows.

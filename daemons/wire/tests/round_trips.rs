@@ -157,6 +157,8 @@ proptest! {
                 streams: 1 + (streams & 0xf),
                 bandwidth: bandwidth & 7,
                 guard: guard & 3,
+                unit: (mcs & 0x10 != 0).then_some(streams >> 4),
+                uplink: guard & 4 != 0,
             }),
         };
         let mut out = Vec::new();

@@ -38,6 +38,7 @@ def _possible(scenario: Resolved, cell: ResolvedCell, where: str) -> None:
         (radio.aggregation is False, "radio.aggregation = false"),
         (radio.energy.battery_j is not None, "radio.energy.battery_j"),
         (bool(scenario.snr), "[[snr]]"),
+        (radio.ofdma != "none", f'radio.ofdma = "{radio.ofdma}"'),
     ]
     for holds, what in impossible:
         if holds:

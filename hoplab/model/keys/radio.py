@@ -310,7 +310,7 @@ class Radio(Table):
         "band_ghz": ("standard", HE_STANDARDS),
         "aggregation": ("rules", ("edca",)),
         "edca": ("rules", ("edca",)),
-        "ofdma": ("standard", ("802.11ax",)),
+        "ofdma": ("standard", HE_STANDARDS),
         "ofdma_ack": ("ofdma", SCHEDULERS),
         "ofdma_uplink": ("ofdma", SCHEDULERS),
         "ofdma_bsrp_ms": ("ofdma", SCHEDULERS),

@@ -44,6 +44,8 @@ impl Medium {
         self.radios[further].limits = limits;
         self.place_on(further, link.channel);
         self.narrow(further, link.width);
+        // Only the first link would share PPDUs, and what links have in common is more than its queue.
+        self.setup.params.ofdma = None;
         let devices = &mut self.setup.devices;
         devices.affiliate(radio, further, link.width, link.frequency_mhz);
         self.radios.affiliate(&self.setup.devices);

@@ -424,12 +424,13 @@ impl Flow {
         let head = self.mpdus.front().filter(|_| self.request == Request::No)?;
         let attempts = head.attempts(widest);
         let shares = self.to().is_some() && setup.acknowledges(head.frame.to) && !attempts.rts;
-        let has_shared = match attempts.rate.modulation() {
-            Modulation::He(_) => true,
+        let rate = attempts.rate;
+        let has_shared = match rate.modulation() {
             Modulation::Vht(_) => {
                 ofdma.mimo.is_some() && ofdma.acknowledgement == Acknowledgement::Sequential
             }
-            _ => false,
+            Modulation::Eht(_) => ofdma.mimo.is_none(),
+            _ => rate.has_units(),
         };
         (shares && has_shared).then_some(Candidate {
             flow: at,

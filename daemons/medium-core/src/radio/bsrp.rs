@@ -35,8 +35,8 @@ impl Radio {
             generation: 0,
         }));
         let unknown = self.unknown(at.setup);
-        let (found, width) = self.sharing(unknown, |report| report.polled)?;
-        let (unit, units) = Unit::for_each(found.len(), width);
+        let (found, plan) = self.sharing(unknown, |report| report.polled)?;
+        let (unit, units) = Unit::for_each(found.len(), plan);
         let timing = &at.setup.timing;
         let answer = |one: Candidate| {
             let rate = timing.triggered_rate(one.rate.within(unit)?, units)?;

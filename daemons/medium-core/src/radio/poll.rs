@@ -11,7 +11,8 @@ use crate::ofdma::{Candidate, Report, Served, HELD};
 use crate::parts::{Asked, Effect, Effects, Ppdu, Timer, Wake};
 use crate::phy::Shape;
 use crate::step::Step;
-use crate::{Modulation, RadioId, Rate, To, Unit, Width};
+use crate::units::Plan;
+use crate::{RadioId, Rate, To, Unit};
 
 impl Radio {
     /// A station's frame tells how much waits behind it.
@@ -25,7 +26,7 @@ impl Radio {
         let Some(octets) = ppdu.waiting.filter(|_| self.is_access_point) else {
             return;
         };
-        if !matches!(ppdu.rate.modulation(), Modulation::He(_)) {
+        if !ppdu.rate.has_units() {
             return;
         }
         self.use_qos(at.setup);
@@ -135,13 +136,13 @@ impl Radio {
     /// Which stations are asked together, by their places among the reports, and the rate of each.
     fn stations_to_poll(&mut self, function: usize, at: Moment<'_>) -> Option<Vec<(usize, Rate)>> {
         let waiting = self.waiting_for_poll(function);
-        let (mut found, width) = self.sharing(waiting, |report| report.asked)?;
+        let (mut found, plan) = self.sharing(waiting, |report| report.asked)?;
         let ofdma = at.setup.params.ofdma?;
         let (unit, units) = match (ofdma.mimo, found.len()) {
             (Some(_), users) => (None, users),
-            (None, 1) if self.asks_alone(at.setup) => (Some(Unit::for_each(1, width).0), 1),
+            (None, 1) if self.asks_alone(at.setup) => (Some(Unit::for_each(1, plan).0), 1),
             (None, users) => {
-                let (unit, units) = Unit::shared(users, width)?;
+                let (unit, units) = Unit::shared(users, plan)?;
                 (Some(unit), units)
             }
         };
@@ -167,12 +168,12 @@ impl Radio {
     }
 
     /// Those of these stations that can answer together, by turns: who was `asked` longest ago comes
-    /// first. And the width of their channel.
+    /// first. And the channel that they share.
     pub(super) fn sharing<'a>(
         &'a self,
         stations: impl Iterator<Item = (usize, &'a Report)>,
         asked: impl Fn(&Report) -> Instant,
-    ) -> Option<(Vec<Candidate>, Width)> {
+    ) -> Option<(Vec<Candidate>, Plan)> {
         let widest = self.txop.widest;
         let mut found: Vec<Candidate> = stations
             .map(|(flow, report)| Candidate {

@@ -13,6 +13,7 @@ use crate::mimo::{announcement_bytes, report_bytes, REPORT_POLL_BYTES};
 use crate::parts::{Asked, Ppdu, Setup};
 use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::step::Step;
+use crate::units::Plan;
 use crate::{Modulation, RadioId, Rate, To, Unit};
 
 /// A station, and the rate of its data on the whole channel.
@@ -66,7 +67,7 @@ impl Group {
         let report = |&(from, rate): &Sounded| {
             let rate = match stations.len() {
                 1 => rate.asked()?,
-                several => rate.asked_on(Unit::for_each(several, rate.width()).0)?,
+                several => rate.asked_on(Unit::for_each(several, Plan::of(rate)).0)?,
             };
             Some(Report { from, rate })
         };

@@ -129,7 +129,10 @@ fn params(from: &mut Bytes<'_>) -> Params {
                     sounding: from.duration(),
                 }),
             });
-            Standard::He { signal_extension }
+            match from.chance() {
+                true => Standard::Eht { signal_extension },
+                false => Standard::He { signal_extension },
+            }
         };
     }
     if from.chance() {
@@ -297,18 +300,18 @@ fn frame(id: u64, stations: usize, from: &mut Bytes<'_>) -> Frame {
     }
 }
 
-/// One in four is for A-MPDUs, which a radio before VHT refuses, and one before HE where it is HE's.
+/// One in four is for A-MPDUs, which a radio of an older standard refuses.
 fn rate(from: &mut Bytes<'_>) -> Rate {
     let one = Rate::LEGACY[from.below(5)];
     if from.below(4) != 0 {
         return one;
     }
-    let width = [Width::Mhz20, Width::Mhz80, Width::Mhz160][from.below(3)];
-    let mcs = from.below(12) as u8;
-    let fast = if from.chance() {
-        Rate::vht(mcs, 1, width, from.chance())
-    } else {
-        Rate::he(mcs, 1, width, Guard::Ns800)
+    let width = [Width::Mhz20, Width::Mhz80, Width::Mhz160, Width::Mhz320][from.below(4)];
+    let mcs = from.below(14) as u8;
+    let fast = match from.below(3) {
+        0 => Rate::vht(mcs, 1, width, from.chance()),
+        1 => Rate::he(mcs, 1, width, Guard::Ns800),
+        _ => Rate::eht(mcs, 1, width, Guard::Ns800),
     };
     fast.unwrap_or(one)
 }
