@@ -133,8 +133,12 @@ void __noreturn hoplab_medium_died(const u8 *text, u32 length);
 u64 *hoplab_resident_own(void);
 /* Whether a signal has come. */
 bool hoplab_resident_stopped(void);
-/* A block of the receive ring at a packet socket; NULL if there is none. */
-u8 *hoplab_resident_ring(s32 fd, u32 block);
+/* Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor. */
+u8 *hoplab_resident_frames(s32 fd, u32 most);
+/* The first of them, its octets and the time at which it came, in ns; NULL if none waits. */
+u8 *hoplab_resident_frame(const u8 *frames, u32 *length, u64 *stamp);
+/* The first one has been read. */
+void hoplab_resident_taken(u8 *frames);
 /* End the guest with a message of so many octets. */
 void __noreturn hoplab_resident_died(const u8 *text, u32 length);
 

@@ -19,7 +19,7 @@ from hoplab.host.runs.launch import Observers, Part, Progress
 from hoplab.host.stream.hub import Stream
 from hoplab.model.keys.scenario import Scenario
 from hoplab.model.network.plan import plan
-from hoplab.model.network.reach import meeting, sensed_m
+from hoplab.model.network.reach import meeting, reach_m
 from tests.scenarios import resolved
 
 GRID = """
@@ -43,7 +43,7 @@ height_m = 4000
 
 def brute_force(scenario: Scenario, times: range) -> set[tuple[str, str]]:
     places = [{one.name: one.place(t) for one in scenario.station} for t in times]
-    reach = sensed_m(scenario.radio)
+    reach = reach_m(scenario.radio)
     names = [one.name for one in scenario.station]
     return {
         (a, b)
@@ -141,15 +141,15 @@ def test_few_stations_keep_their_addresses() -> None:
     assert (found.prefix, found.broadcast) == (24, "10.0.0.255")
 
 
-def test_stations_at_rest_meet_those_that_they_sense() -> None:
+def test_stations_at_rest_meet_those_that_they_reach() -> None:
     scenario = resolved(GRID.format(8, "static"))
     assert pairs(scenario) == brute_force(scenario, range(1))
 
 
-def test_moving_stations_meet_at_least_those_that_they_ever_sense() -> None:
+def test_moving_stations_meet_at_least_those_that_they_ever_reach() -> None:
     scenario = resolved(MOBILE)
-    found, sensed = pairs(scenario), brute_force(scenario, range(61))
-    assert sensed <= found
+    found, reached = pairs(scenario), brute_force(scenario, range(61))
+    assert reached <= found
     assert len(found) < 40 * 39, "those that stay apart need not know each other"
 
 

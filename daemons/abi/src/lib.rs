@@ -96,8 +96,12 @@ unsafe extern "C" {
     pub safe fn hoplab_resident_own() -> *mut u64;
     /// Whether a signal has come.
     pub safe fn hoplab_resident_stopped() -> bool;
-    /// A block of the receive ring at a packet socket; NULL if there is none.
-    pub safe fn hoplab_resident_ring(fd: i32, block: u32) -> *mut u8;
+    /// Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor.
+    pub safe fn hoplab_resident_frames(fd: i32, most: u32) -> *mut u8;
+    /// The first of them, its octets and the time at which it came, in ns; NULL if none waits.
+    pub fn hoplab_resident_frame(frames: *const u8, length: *mut u32, stamp: *mut u64) -> *mut u8;
+    /// The first one has been read.
+    pub fn hoplab_resident_taken(frames: *mut u8);
     /// End the guest with a message of so many octets.
     pub fn hoplab_resident_died(text: *const u8, length: u32) -> !;
 }

@@ -64,7 +64,7 @@ impl Monitor {
         // System calls are dear in User-Mode Linux, where the radios are mac80211_hwsim's. Another
         // driver may report only the statuses that a socket asked for. The ring must have room for
         // each status, as a lost one would look like a broken link.
-        let few = wanted.outstanding <= Room::STARTS.slots() / 2;
+        let few = wanted.outstanding <= Room::STARTS.frames() / 2;
         let statuses = (few && !kernel::clock_is_cheap()).then(|| sent_only(own));
         Ok(Monitor {
             _owner: Some(owner),

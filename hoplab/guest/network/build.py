@@ -79,6 +79,8 @@ def own_stations(plan: Plan, network: Network) -> None:
             radio = plan.scenario.radio
             if radio.queue == "fq_codel":
                 hwsim.hold_back(radio.frames_ahead)
+            elif len(plan.scenario.station) > FEW:
+                hwsim.tell_few_flows_apart()
             if (
                 radio.rules == "edca"
                 and radio.aggregation != "kernel"

@@ -26,6 +26,9 @@ WIDEST_OF_OTHERS_MHZ = 40
 
 LIMIT = Path("/sys/module/mac80211_hwsim/parameters/medium_limit")
 """A parameter of the guest's kernel only (kernel-modules/guest/c/hwsim_medium.h)."""
+FLOWS = Path("/sys/module/mac80211/parameters/fq_flows")
+"""Another one (kernel-modules/guest/c/fq_flows.h)."""
+FEW_FLOWS = 64
 
 
 def hold_back(frames: int) -> None:
@@ -38,6 +41,13 @@ def hold_back(frames: int) -> None:
             'radio.queue: "fq_codel", but the radios of this kernel take every frame at once; run '
             'with --machine uml, or set "fifo"'
         ) from None
+
+
+def tell_few_flows_apart() -> None:
+    """Let queues of radios made from now on have memory for few flows. That may change the order
+    of frames of different flows, so only large networks do it."""
+    with contextlib.suppress(OSError):  # only memory is at stake
+        FLOWS.write_text(str(FEW_FLOWS), encoding="ascii")
 
 
 def need_no_agreements() -> None:

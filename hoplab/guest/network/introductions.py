@@ -10,16 +10,22 @@ import struct
 from types import TracebackType
 
 from hoplab.guest.network.hwsim import family
-from hoplab.guest.network.routes import NLMSG_ERROR, attribute
+from hoplab.guest.network.netlink import (
+    ACK,
+    ERROR,
+    GENERIC,
+    GENERIC_PROTOCOL,
+    HEADER,
+    REQUEST,
+    attribute,
+    messages,
+)
 from hoplab.model.errors import HoplabError
 
 CMD_REGISTER, CMD_FRAME = 1, 2
 ATTR_ADDR_RECEIVER, ATTR_FRAME, ATTR_RX_RATE, ATTR_SIGNAL = 1, 3, 5, 6
 """Commands and attributes of MAC80211_HWSIM (drivers/net/wireless/virtual/mac80211_hwsim.h)."""
-HEADER = struct.Struct("=IHHIIBBH")
-"""struct nlmsghdr and struct genlmsghdr: length, kind, flags, number, sender, command, version."""
-NETLINK_GENERIC = 16
-NLM_F_REQUEST, NLM_F_ACK = 0x1, 0x4
+VERSION = 1
 LARGEST_REQUEST = 16_384
 SIGNAL_DBM = -30
 
@@ -30,16 +36,16 @@ class Introducer:
     def __init__(self) -> None:
         self._family = family()
         self._socket = socket.socket(
-            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_GENERIC
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, GENERIC_PROTOCOL
         )
         self._waiting: list[bytes] = []
         self._octets = 0
 
     def __enter__(self) -> Introducer:
-        self._socket.send(self._message(CMD_REGISTER, b"", NLM_F_ACK))
-        answer = self._socket.recv(LARGEST_REQUEST)
-        (code,) = struct.unpack_from("=i", answer, 16)
-        if struct.unpack_from("=H", answer, 4)[0] == NLMSG_ERROR and code:
+        self._socket.send(self._message(CMD_REGISTER, b"", ACK))
+        ((kind, content),) = messages(memoryview(self._socket.recv(LARGEST_REQUEST)))
+        (code,) = struct.unpack_from("=i", content)
+        if kind == ERROR and code:
             raise HoplabError(f"radios: another medium serves them ({os.strerror(-code)}); end it")
         return self
 
@@ -71,5 +77,5 @@ class Introducer:
             self._octets = 0
 
     def _message(self, command: int, about: bytes, flags: int) -> bytes:
-        length = HEADER.size + len(about)
-        return HEADER.pack(length, self._family, NLM_F_REQUEST | flags, 0, 0, command, 1, 0) + about
+        body = GENERIC.pack(command, VERSION, 0) + about
+        return HEADER.pack(HEADER.size + len(body), self._family, REQUEST | flags, 0, 0) + body

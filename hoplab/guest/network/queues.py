@@ -18,10 +18,10 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.rtnl import TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import plugins
 
+from hoplab.guest.network.netlink import attribute
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.queues import SINCE, Queue
 
-HEADER = struct.Struct("=HH")
 CAKE_RATE, CAKE_TARGET = 2, 8
 TARGETS = 20
 """CAKE's target is this part of its interval, as `tc` sets it."""
@@ -126,12 +126,6 @@ ATTRIBUTES: dict[str, dict[str, tuple[int, str, float]]] = {
     },
 }
 """By kind and key: the attribute's number, its format, and its units in one of the key's."""
-
-
-def attribute(number: int, content: bytes) -> bytes:
-    """Return an attribute of netlink."""
-    padding = bytes(-len(content) % 4)
-    return HEADER.pack(HEADER.size + len(content), number) + content + padding
 
 
 def _given(queue: Queue) -> Iterable[bytes]:

@@ -14,15 +14,21 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.netlink import (
+    ACK,
+    CREATE,
+    ERROR,
+    EXCLUSIVE,
+    HEADER,
+    LARGEST_ANSWER,
+    REPLACE,
+    REQUEST,
+    attribute,
+    messages,
+)
 from hoplab.model.errors import HoplabError
 
 RTM_NEWROUTE, RTM_NEWNEIGH = 24, 28
-FLAGS = 0x1 | 0x4 | 0x400
-"""NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE."""
-NLM_F_REPLACE, NLM_F_EXCL = 0x100, 0x200
-NLMSG_ERROR = 2
-HEADER = struct.Struct("=IHHII")
-"""struct nlmsghdr: length, kind, flags, number, sender (linux/netlink.h)."""
 ROUTE = struct.Struct("=8BI")
 """struct rtmsg (linux/rtnetlink.h)."""
 NEIGHBOUR = struct.Struct("=BBHiHBB")
@@ -37,7 +43,6 @@ METRICS = {"window": 3, "advmss": 8, "initcwnd": 11, "quickack": 15}
 """RTAX_* by the names of `ip-route(8)`."""
 MOST = 100
 """Messages in one request. Their answers come at once, and a socket's buffer holds some 280."""
-LARGEST_ANSWER = 1 << 16
 
 
 class Routes:
@@ -46,7 +51,7 @@ class Routes:
 
     def __init__(self, station: str, replace: bool = False) -> None:
         self._station = station
-        self._flags = FLAGS | (NLM_F_REPLACE if replace else NLM_F_EXCL)
+        self._flags = REQUEST | ACK | CREATE | (REPLACE if replace else EXCLUSIVE)
         with inside(station):
             self._socket = socket.socket(
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
@@ -115,24 +120,15 @@ class Routes:
         left = len(self._waiting)
         self._waiting.clear()
         while left > 0:
-            answers = self._socket.recv(LARGEST_ANSWER)
-            at = 0
-            while at < len(answers):
-                length, kind, *_ = HEADER.unpack_from(answers, at)
-                if kind == NLMSG_ERROR:
+            for kind, content in messages(memoryview(self._socket.recv(LARGEST_ANSWER))):
+                if kind == ERROR:
                     left -= 1
-                    (code,) = struct.unpack_from("=i", answers, at + HEADER.size)
+                    (code,) = struct.unpack_from("=i", content)
                     if code:
                         raise HoplabError(f"routes of {self._station}: {os.strerror(-code)}")
-                at += (length + 3) & ~3
 
 
 def _octets(address: str) -> tuple[int, bytes]:
     """Return the family of an address, and the address in the kernel's form."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return family, socket.inet_pton(family, address)
-
-
-def attribute(kind: int, value: bytes) -> bytes:
-    """Return a netlink attribute (struct nlattr); its place is a multiple of 4 octets."""
-    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)

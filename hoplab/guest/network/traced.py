@@ -17,7 +17,8 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.network.queues import attribute, know
+from hoplab.guest.network.netlink import attribute
+from hoplab.guest.network.queues import know
 from hoplab.guest.network.wired import ROOT
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.link_traces import LinkTrace, Steps

@@ -19,7 +19,7 @@ from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
 from hoplab.guest.network import capabilities
 from hoplab.guest.network.introductions import Introducer
 from hoplab.guest.network.namespaces import Namespaces, inside
-from hoplab.guest.network.routes import attribute
+from hoplab.guest.network.netlink import attribute
 from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.keys.radio import (

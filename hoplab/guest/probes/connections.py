@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.netlink import DUMP, LARGEST_ANSWER, Conversation, messages
 from hoplab.guest.probes import captures, sockets
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.ring import Ring
@@ -29,8 +30,6 @@ from hoplab.model.keys.resolved import ResolvedProgram
 from hoplab.model.network.plan import Plan
 from hoplab.model.records.writer import Records
 
-NLM_F_DUMP = 0x300
-NLMSG_DONE = 3
 ENDED_GROUPS = 1 << 0 | 1 << 2
 """SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY (linux/sock_diag.h)."""
 FAMILIES = (socket.AF_INET, socket.AF_INET6)
@@ -72,11 +71,13 @@ class Diag:
     """The sockets of one station."""
 
     def __init__(self, station: str) -> None:
-        kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
+        self._asked = Conversation(station, sockets.NETLINK_SOCK_DIAG, "sock_diag")
         with inside(station):
-            self._asked = socket.socket(socket.AF_NETLINK, kind, sockets.NETLINK_SOCK_DIAG)
-            self._ended = socket.socket(socket.AF_NETLINK, kind, sockets.NETLINK_SOCK_DIAG)
-        self._asked.bind((0, 0))
+            self._ended = socket.socket(
+                socket.AF_NETLINK,
+                socket.SOCK_RAW | socket.SOCK_CLOEXEC,
+                sockets.NETLINK_SOCK_DIAG,
+            )
         self._ended.bind((0, ENDED_GROUPS))
         self._ended.setblocking(False)
         self._ended.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
@@ -89,57 +90,36 @@ class Diag:
                 *(family, protocol, extensions, socket.htonl(states), 0, 0, bytes(4), bytes(4), 0),
                 *(sockets.NO_COOKIE, sockets.NO_COOKIE),
             )
-            length = sockets.HEADER.size + len(request)
-            flags = sockets.NLM_F_REQUEST | NLM_F_DUMP
-            header = sockets.HEADER.pack(length, sockets.SOCK_DIAG_BY_FAMILY, flags, 0, 0)
-            self._asked.send(header + request)
-            while True:
-                answer = self._asked.recv(1 << 16)
-                yield from _sockets(answer)
-                if _is_last(answer):
-                    break
+            for answer in self._asked.ask(sockets.SOCK_DIAG_BY_FAMILY, request, DUMP):
+                yield from _socket(answer)
 
     def ended(self) -> Iterator[Socket]:
         """Yield the TCP sockets that ended since the last call, with their final values."""
         while True:
             try:
-                answer = self._ended.recv(1 << 16)
+                answers = memoryview(self._ended.recv(LARGEST_ANSWER))
             except BlockingIOError:
                 return
             except OSError:  # more than the buffer holds: packets show these connections
                 continue
-            yield from _sockets(answer)
+            for kind, answer in messages(answers):
+                if kind == sockets.SOCK_DIAG_BY_FAMILY:
+                    yield from _socket(answer)
 
     def close(self) -> None:
         self._asked.close()
         self._ended.close()
 
 
-def _messages(answer: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield begin, end and kind of each message."""
-    at = 0
-    while at + sockets.HEADER.size <= len(answer):
-        length, kind, *_ = sockets.HEADER.unpack_from(answer, at)
-        if length < sockets.HEADER.size:
-            return
-        yield at, min(at + length, len(answer)), kind
-        at += (length + 3) & ~3
-
-
-def _is_last(answer: bytes) -> bool:
-    return any(kind in (NLMSG_DONE, sockets.NLMSG_ERROR) for _, _, kind in _messages(answer))
-
-
-def _sockets(answer: bytes) -> Iterator[Socket]:
-    for at, end, kind in _messages(answer):
-        place = at + sockets.HEADER.size
-        if kind != sockets.SOCK_DIAG_BY_FAMILY or place + MESSAGE.size > end:
-            continue
-        family, _, _, _, port, peer_port, _, peer, *_, inode = MESSAGE.unpack_from(answer, place)
-        address = _address(family, peer)
-        if address is not None:
-            ends = (socket.ntohs(port), address, socket.ntohs(peer_port))
-            yield Socket(ends, inode, sockets.info_of(answer, place + MESSAGE.size, end))
+def _socket(answer: memoryview) -> Iterator[Socket]:
+    """Yield the socket of an answer if it has an address."""
+    if len(answer) < MESSAGE.size:
+        return
+    family, _, _, _, port, peer_port, _, peer, *_, inode = MESSAGE.unpack_from(answer)
+    address = _address(family, peer)
+    if address is not None:
+        ends = (socket.ntohs(port), address, socket.ntohs(peer_port))
+        yield Socket(ends, inode, sockets.info_of(answer[MESSAGE.size :]))
 
 
 def _address(family: int, octets: bytes) -> str | None:

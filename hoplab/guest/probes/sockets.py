@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import struct
 from typing import Any
 
-from hoplab.guest.network.namespaces import inside
-from hoplab.model.errors import HoplabError
+from hoplab.guest.network.netlink import DUMP, Conversation, Refused, attribute, attributes
 
 NETLINK_SOCK_DIAG = 4
 SOCK_DIAG_BY_FAMILY = 20
-NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
-NLMSG_ERROR, NLMSG_DONE = 2, 3
 INET_DIAG_INFO = 2
 INET_DIAG_VEGASINFO = 3
 """Requests the congestion control's own values, in a layout of its choice."""
@@ -28,13 +24,11 @@ LARGEST_PROTOCOL = 255
 """The request has an octet for it; REQ_PROTOCOL says what is more."""
 REQ_PROTOCOL = 3
 
-HEADER = struct.Struct("=IHHII")
 REQUEST = struct.Struct("!BBBxIHH16s16sIII")
 """inet_diag_req_v2: family, protocol, extensions, states, ports, addresses, interface, cookie."""
 NO_COOKIE = 0xFFFFFFFF
 MESSAGE_BYTES = 72
 """struct inet_diag_msg, whose second byte is the socket's state."""
-ATTRIBUTE = struct.Struct("=HH")
 BANDWIDTH = struct.Struct("=II")
 INFO = struct.Struct("=8B24I4Q4I")
 """struct tcp_info (linux/tcp.h) up to tcpi_min_rtt, which kernels since 4.6 have."""
@@ -70,11 +64,7 @@ class SocketProbe:
     """
 
     def __init__(self, station: str) -> None:
-        with inside(station):
-            self._diag = socket.socket(
-                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG
-            )
-        self._diag.bind((0, 0))
+        self._diag = Conversation(station, NETLINK_SOCK_DIAG, "sock_diag")
 
     def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
         """Return the values of the connection's tcp_info that `FIELDS` names, its ``total_rto`` and
@@ -93,18 +83,15 @@ class SocketProbe:
             NO_COOKIE,
             NO_COOKIE,
         )
-        header = HEADER.pack(HEADER.size + len(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0)
-        self._diag.send(header + request)
-        answer = self._diag.recv(1 << 13)
-        length, kind, *_ = HEADER.unpack_from(answer)
-        if kind == NLMSG_ERROR:
-            code = -struct.unpack_from("=i", answer, HEADER.size)[0]
-            if code == errno.ENOENT:
+        try:
+            (answer,) = self._diag.ask(SOCK_DIAG_BY_FAMILY, request)
+        except Refused as refused:
+            if refused.errno == errno.ENOENT:
                 return None
-            raise HoplabError(f"sock_diag: the kernel refuses: {os.strerror(code)}")
-        if answer[HEADER.size + 1] == LISTENING:
+            raise
+        if answer[1] == LISTENING:
             return None
-        return info_of(answer, HEADER.size + MESSAGE_BYTES, length) or None
+        return info_of(answer[MESSAGE_BYTES:]) or None
 
     def all(self, protocol: int) -> list[bytes]:
         """Return the answer for each connected socket of IPv4, from its struct inet_diag_msg on.
@@ -118,56 +105,30 @@ class SocketProbe:
             *(0, 0, bytes(16), bytes(16), 0),
             *(NO_COOKIE, NO_COOKIE),
         )
-        request += ATTRIBUTE.pack(8, REQ_PROTOCOL) + struct.pack("=I", protocol)
-        flags = NLM_F_REQUEST | NLM_F_DUMP
-        header = HEADER.pack(HEADER.size + len(request), SOCK_DIAG_BY_FAMILY, flags, 0, 0)
-        self._diag.send(header + request)
-        found: list[bytes] = []
-        while True:
-            answer = self._diag.recv(1 << 16)
-            at = 0
-            while at < len(answer):
-                length, kind, *_ = HEADER.unpack_from(answer, at)
-                if kind == NLMSG_DONE:
-                    return found
-                if kind == NLMSG_ERROR:
-                    code = -struct.unpack_from("=i", answer, at + HEADER.size)[0]
-                    raise HoplabError(f"sock_diag: the kernel refuses: {os.strerror(code)}")
-                found.append(answer[at + HEADER.size : at + length])
-                at += _aligned(length)
+        request += attribute(REQ_PROTOCOL, struct.pack("=I", protocol))
+        return [bytes(answer) for answer in self._diag.ask(SOCK_DIAG_BY_FAMILY, request, DUMP)]
 
     def close(self) -> None:
         self._diag.close()
 
 
-def _aligned(length: int) -> int:
-    return (length + 3) & ~3
-
-
-def info_of(answer: bytes, at: int, end: int) -> dict[str, Any]:
+def info_of(about: memoryview) -> dict[str, Any]:
     """Return the values in one socket's attributes; empty if it has none."""
     info: dict[str, Any] = {}
     estimate_kbps = None
-    while at + ATTRIBUTE.size <= end:
-        length, kind = ATTRIBUTE.unpack_from(answer, at)
-        if length < ATTRIBUTE.size:
-            break
-        value = at + ATTRIBUTE.size
+    for kind, value in attributes(about):
         if kind == INET_DIAG_INFO:
-            fields = INFO.unpack_from(answer, value)
+            fields = INFO.unpack_from(value)
             info = {name: fields[i] for i, name in FIELDS.items()}
-            told = length - ATTRIBUTE.size >= TOTAL_RTO_AT + 2
-            info["total_rto"] = (
-                struct.unpack_from("=H", answer, value + TOTAL_RTO_AT)[0] if told else None
-            )
+            told = len(value) >= TOTAL_RTO_AT + 2
+            info["total_rto"] = struct.unpack_from("=H", value, TOTAL_RTO_AT)[0] if told else None
             info["marked"] = None
-            if info["options"] & TCPI_OPT_ECN and length - ATTRIBUTE.size >= DELIVERED_CE_AT + 4:
-                info["marked"] = struct.unpack_from("=I", answer, value + DELIVERED_CE_AT)[0]
+            if info["options"] & TCPI_OPT_ECN and len(value) >= DELIVERED_CE_AT + 4:
+                info["marked"] = struct.unpack_from("=I", value, DELIVERED_CE_AT)[0]
         elif kind == INET_DIAG_BBRINFO:
             # The congestion control's own estimate of the path's rate; BBR and tcpw have one.
-            low, high = BANDWIDTH.unpack_from(answer, value)
+            low, high = BANDWIDTH.unpack_from(value)
             estimate_kbps = round((high << 32 | low) * 8e-3, 3)
-        at += _aligned(length)
     if info:
         info["estimate_kbps"] = estimate_kbps
     return info

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hoplab.guest.probes.attributes import attributes
+from hoplab.guest.network.netlink import attributes
 from hoplab.guest.probes.sockets import MESSAGE_BYTES, SocketProbe, info_of, sender_row
 from hoplab.model.network.multipath import Path
 from hoplab.model.network.plan import Conversation
@@ -111,7 +111,7 @@ def _tcp(
         if ULP_MPTCP not in ulp:
             continue
         subflow = dict(attributes(ulp[ULP_MPTCP]))
-        info = info_of(message, MESSAGE_BYTES, len(message))
+        info = info_of(memoryview(message)[MESSAGE_BYTES:])
         if TOKEN_LOC in subflow and info:
             (token,) = struct.unpack_from("=I", subflow[TOKEN_LOC])
             (flags,) = struct.unpack_from("=I", subflow.get(FLAGS, bytes(4)))

@@ -12,15 +12,24 @@ from typing import Any
 from pyroute2.iwutil import IW
 
 from hoplab.guest.network.namespaces import inside
-from hoplab.guest.probes.attributes import ATTRIBUTE, aligned, attributes
+from hoplab.guest.network.netlink import (
+    DONE,
+    DUMP,
+    ERROR,
+    GENERIC,
+    GENERIC_PROTOCOL,
+    HEADER,
+    LARGEST_ANSWER,
+    REQUEST,
+    attribute,
+    attributes,
+    messages,
+)
 from hoplab.model.errors import HoplabError
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import Wlan
 from hoplab.model.records.writer import Records
 
-NETLINK_GENERIC = 16
-NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
-NLMSG_ERROR, NLMSG_DONE = 2, 3
 NL80211_CMD_GET_STATION = 17
 NL80211_ATTR_IFINDEX, NL80211_ATTR_MAC, NL80211_ATTR_STA_INFO = 3, 6, 21
 NL80211_STA_INFO_TID_STATS = 31
@@ -44,9 +53,6 @@ CATEGORY_OF_TID = (
     *("video", "video", "voice", "voice"),
 )
 """Access category by user priority (IEEE 802.11-2020 table 10-1)."""
-HEADER = struct.Struct("=IHHII")
-GENERIC = struct.Struct("=BBH")
-LARGEST_ANSWER = 1 << 16
 
 Counts = dict[str, int]
 
@@ -107,30 +113,24 @@ class _Radio:
             with IW() as iw:
                 family = iw.prid
             self._socket = socket.socket(
-                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_GENERIC
+                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, GENERIC_PROTOCOL
             )
         self._socket.bind((0, 0))
         body = GENERIC.pack(NL80211_CMD_GET_STATION, 0, 0)
-        body += ATTRIBUTE.pack(8, NL80211_ATTR_IFINDEX) + struct.pack("=I", index)
-        flags = NLM_F_REQUEST | NLM_F_DUMP
-        self._request = HEADER.pack(HEADER.size + len(body), family, flags, 0, 0) + body
+        body += attribute(NL80211_ATTR_IFINDEX, struct.pack("=I", index))
+        self._request = HEADER.pack(HEADER.size + len(body), family, REQUEST | DUMP, 0, 0) + body
 
     def queues(self) -> Iterator[tuple[bytes, Mapping[str, Counts]]]:
         """Yield each station's address, and the sums of its queues by access category."""
         self._socket.send(self._request)
         while True:
-            answer = memoryview(self._socket.recv(LARGEST_ANSWER))
-            at = 0
-            while at + HEADER.size <= len(answer):
-                length, kind, *_ = HEADER.unpack_from(answer, at)
-                message = answer[at + HEADER.size : at + length]
-                if kind == NLMSG_DONE:
+            for kind, message in messages(memoryview(self._socket.recv(LARGEST_ANSWER))):
+                if kind == DONE:
                     return
-                if kind == NLMSG_ERROR:
+                if kind == ERROR:
                     code = -struct.unpack_from("=i", message)[0]
                     raise HoplabError(f"nl80211: the kernel refuses: {os.strerror(code)}")
                 yield _station(message[GENERIC.size :])
-                at += aligned(length)
 
     def close(self) -> None:
         self._socket.close()

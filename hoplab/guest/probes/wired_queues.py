@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.probes.attributes import attributes
+from hoplab.guest.network.netlink import attributes
 from hoplab.model.keys.queues import Queue
 from hoplab.model.network.plan import Plan
 from hoplab.model.records.writer import Records

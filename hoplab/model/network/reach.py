@@ -27,6 +27,8 @@ ETHERNET_MTU = 1500
 MOST_LEGS = 40
 """Of two stations with more straight lines it is not worth the time to find out whether they
 meet."""
+A_HAIR_MORE = 1.001
+"""Of a distance, so that no rounding counts."""
 AROUND = tuple(itertools.product((-1, 0, 1), repeat=2))
 """From a square of a grid to itself and those that touch it."""
 
@@ -148,10 +150,10 @@ def reaching(scenario: Resolved) -> Callable[[Point, Point], bool]:
 
 
 def meeting(scenario: Resolved, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each of these radios, those that may sense it at some time of the run, in station
-    order."""
+    """Return, for each of these radios, those that may receive from it at some time of the run, in
+    station order."""
     radio = scenario.radio
-    side_m = sensed_m(radio)
+    side_m = reach_m(radio) * A_HAIR_MORE
     # Chance takes single frames further than the mean, and measured links know no distance.
     if scenario.snr or radio.shadowing_db or radio.fading != "none" or math.isinf(side_m):
         return {name: [other for other in names if other != name] for name in names}

@@ -28,12 +28,12 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 #include <net/sock.h>
-#include "../../../../../net/packet/internal.h"
 #include <hoplab/medium.h>
 
 /* The table of system calls; the second name is that of kernels from 7.0 on. */
@@ -104,21 +104,59 @@ bool hoplab_resident_stopped(void)
 	return signal_pending(current);
 }
 
-u8 *hoplab_resident_ring(s32 fd, u32 block)
+/* What af_packet.c has for a socket with a ring: too many frames are dropped, and each has a time. */
+static void frame_came(struct sock *sk)
 {
-	struct packet_sock *packet;
+	struct sk_buff_head *frames = &sk->sk_receive_queue;
+	struct sk_buff *frame = skb_peek_tail(frames);
+
+	if (frame && (frames->qlen > sk->sk_max_ack_backlog || skb_linearize(frame))) {
+		skb_unlink(frame, frames);
+		kfree_skb(frame);
+	} else if (frame && !frame->tstamp) {
+		frame->tstamp = ktime_get_real();
+	}
+	sock_def_readable(sk);
+}
+
+u8 *hoplab_resident_frames(s32 fd, u32 most)
+{
 	struct socket *socket;
-	u8 *found = NULL;
+	struct sock *sk;
 	int error;
 
 	socket = sockfd_lookup(fd, &error);
 	if (!socket)
 		return NULL;
-	packet = pkt_sk(socket->sk);
-	if (socket->sk->sk_family == PF_PACKET && packet->rx_ring.pg_vec && block < packet->rx_ring.pg_vec_len)
-		found = packet->rx_ring.pg_vec[block].buffer;
+	sk = socket->sk;
+	if (sk->sk_family == PF_PACKET) {
+		/* The number of frames is the only limit. A packet socket has no use for this one. */
+		sk->sk_max_ack_backlog = most;
+		sk->sk_rcvbuf = INT_MAX / 2;
+		sk->sk_data_ready = frame_came;
+		skb_queue_purge(&sk->sk_receive_queue); /* as a ring does, since none of them has a time */
+	} else {
+		sk = NULL;
+	}
+	/* The program keeps the descriptor for as long as it looks at the frames. */
 	sockfd_put(socket);
-	return found;
+	return (u8 *)sk;
+}
+
+u8 *hoplab_resident_frame(const u8 *frames, u32 *length, u64 *stamp)
+{
+	struct sk_buff *frame = skb_peek(&((struct sock *)frames)->sk_receive_queue);
+
+	if (!frame)
+		return NULL;
+	*length = frame->len;
+	*stamp = ktime_to_ns(frame->tstamp);
+	return frame->data;
+}
+
+void hoplab_resident_taken(u8 *frames)
+{
+	consume_skb(skb_dequeue(&((struct sock *)frames)->sk_receive_queue));
 }
 
 void hoplab_resident_died(const u8 *text, u32 length)
