@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many flows a new radio's queues tell apart: mac80211 has 4096, of a hundred octets each, which a thousand
- * radios cannot afford. net/mac80211/tx.c includes this file.
+ * How many flows a new radio's queues tell apart. Otherwise there are 4096, of a hundred octets each.
+ * net/mac80211/tx.c includes this file.
  */
 
 #include <linux/moduleparam.h>
