@@ -21,6 +21,7 @@ STREAMS = 'mu_mimo = "round-robin"\n'
     [
         ("80211ac", "", {"acknowledgement": "sequential"}),
         ("80211ax", "", {"acknowledgement": "mu-bar"}),
+        ("80211be", "", {"acknowledgement": "mu-bar"}),
         ("80211ax", 'mu_mimo_ack = "sequential"\n', {"acknowledgement": "sequential"}),
         (
             "80211ax",
@@ -58,6 +59,12 @@ def test_the_document_has_antennas_and_acknowledgements(
             PAIR + '[routing]\nprotocol = "hwmp"\n',
             STREAMS,
             ['radio.mu_mimo: "round-robin" is of access points alone', "here is a mesh"],
+        ),
+        (
+            "80211be",
+            CELL.replace('"n1"]\n', '"n1"]\nlinks = [{ channel = 149 }]\n'),
+            STREAMS,
+            ["cell.0.links", 'radio.mu_mimo = "round-robin"'],
         ),
         ("80211ac", PAIR, STREAMS, ["of access points alone", "here is no [[cell]]"]),
         ("80211ac", CELL, STREAMS + "aggregation = false\n", ["radio.mu_mimo", "needs A-MPDUs"]),

@@ -106,5 +106,7 @@ def test_stations_before_802_11ax_are_not_served_together() -> None:
 def test_stations_of_802_11be_are_served_together_on_one_link() -> None:
     assert resolved(CELL, profile="80211be").radio.ofdma == "airtime"
     links = CELL.replace("[[cell]]", "[[cell]]\nlinks = [{ channel = 149 }]")
-    with pytest.raises(ScenarioError, match="links: do not go with radio"):
+    with pytest.raises(
+        ScenarioError, match=r'cell.0.links: do not go with radio.ofdma = "airtime"'
+    ):
         resolved(links, profile="80211be")

@@ -46,21 +46,30 @@ from tests.validate.saturation import (
 )
 
 WIDTH_MHZ = 20
-TONES = {"VHT": 52, "HE": 234}
+TONES = {"VHT": 52, "HE": 234, "EHT": 234}
 """Data tones of 20 MHz; 64-QAM 5/6 puts 5 data bits on each, 16-QAM 1/2 two."""
 UNIT_TONES = {2: 102, 3: 48, 4: 48, 8: 24}
 """Data tones of the largest resource units of which 20 MHz have so many."""
-SYMBOL_US = {"VHT": 3.2 + 0.8, "HE": 12.8 + 0.8}
-TRAINING_US = {"VHT": 4.0, "HE": 6.4 + 0.8}
+SYMBOL_US = {"VHT": 3.2 + 0.8, "HE": 12.8 + 0.8, "EHT": 12.8 + 0.8}
+TRAINING_US = {"VHT": 4.0, "HE": 6.4 + 0.8, "EHT": 6.4 + 0.8}
 TRAININGS = {1: 1, 2: 2, 3: 4, 4: 4, 8: 8}
 """Long training fields by streams (table 21-13, 802.11ax-2021 27.3.11.10)."""
-ANNOUNCEMENT_BYTES, ANNOUNCED_USER_BYTES = 21, {"VHT": 2, "HE": 4}
+ANNOUNCEMENT_BYTES, ANNOUNCED_USER_BYTES = 21, {"VHT": 2, "HE": 4, "EHT": 4}
 REPORT_POLL_BYTES = 21
-REPORT_BYTES = {("VHT", 4): 33 + 313 + 15, ("HE", 4): 35 + 385 + 32, ("HE", 8): 35 + 897 + 32}
+REPORT_BYTES = {
+    ("VHT", 4): 33 + 313 + 15,
+    ("HE", 4): 35 + 385 + 32,
+    ("HE", 8): 35 + 897 + 32,
+    ("EHT", 4): 35 + 385 + 32,
+}
 """By antennas. MAC header, category, action, MIMO control and FCS come first. Then there are 16
 bits for each pair of angles on 52 tones or 64, and 8 bits. Four antennas have 3 pairs, eight 7. At
 the end are 4 bits on 30 tones or 64."""
 PACKET_EXTENSION_US = 4
+EHT_SIG_SYMBOL_BITS = 104
+"""At its MCS 3."""
+SPECIAL_USER_BYTES = 5
+"""Of a trigger for EHT."""
 SOUNDING_MS = 20
 
 
@@ -85,7 +94,7 @@ class Case:
     @property
     def radio(self) -> dict[str, Any]:
         return {
-            "profile": {"VHT": "80211ac", "HE": "80211ax"}[self.kind],
+            "profile": {"VHT": "80211ac", "HE": "80211ax", "EHT": "80211be"}[self.kind],
             "width_mhz": WIDTH_MHZ,
             "streams": 1,
             "guard_ns": 800,
@@ -106,12 +115,23 @@ class Case:
 
     def ppdu_us(self, psdu_bytes: int, users: int) -> float:
         """Preamble, HE-SIG-B, a training field for each stream, symbols."""
-        sig_b = 26 * users + 5 * (users % 2) if self.kind == "HE" and users > 1 else 0
         tails = 6 if self.kind == "VHT" else 0
         symbols = math.ceil((8 * psdu_bytes + 16 + tails) / self.symbol_bits)
-        preamble_us = 36 + 4 * math.ceil(sig_b / SIG_B_SYMBOL_BITS)
+        preamble_us = 36 + 4 * self.signals(users)
         training_us = TRAINING_US[self.kind] * TRAININGS[users]
         return preamble_us + training_us + SYMBOL_US[self.kind] * symbols
+
+    def signals(self, users: int) -> int:
+        """Symbols of HE-SIG-B or EHT-SIG. The latter has two at its MCS 0 for a lone user."""
+        if self.kind == "EHT":
+            further = 27 * (users - 1) + 5 * ((users - 1) % 2)
+            return math.ceil((52 + further) / EHT_SIG_SYMBOL_BITS) if users > 1 else 2
+        bits = 26 * users + 5 * (users % 2) if self.kind == "HE" and users > 1 else 0
+        return math.ceil(bits / SIG_B_SYMBOL_BITS)
+
+    @property
+    def trigger_bytes(self) -> int:
+        return MU_BAR_BYTES + (SPECIAL_USER_BYTES if self.kind == "EHT" else 0)
 
     def psdu_bytes(self, frames: int) -> int:
         frame = PAYLOAD + HEADERS_BYTES + QOS_BYTES
@@ -133,7 +153,7 @@ class Case:
         if self.stations == 1 or self.ack == "sequential":
             request_us = sifs + control_us(BLOCK_ACK_REQUEST_BYTES)
             return one_us + (self.stations - 1) * (request_us + one_us)
-        trigger_us = control_us(MU_BAR_BYTES + MU_BAR_USER_BYTES * self.stations)
+        trigger_us = control_us(self.trigger_bytes + MU_BAR_USER_BYTES * self.stations)
         answer_us = self.triggered_us(self.block_ack_bytes, 2 * UNIT_TONES[self.stations])
         return sifs + trigger_us + sifs + answer_us
 
@@ -145,14 +165,16 @@ class Case:
         sifs, control_us = BEST_EFFORT.sifs_us, BEST_EFFORT.control_us
         size = REPORT_BYTES[self.kind, self.antennas]
         users = ANNOUNCED_USER_BYTES[self.kind] * self.stations
-        packet_us = sifs + 36 + TRAINING_US[self.kind] * TRAININGS[self.antennas]
+        # EHT-SIG has one symbol.
+        signal_us = 4 if self.kind == "EHT" else 0
+        packet_us = sifs + 36 + signal_us + TRAINING_US[self.kind] * TRAININGS[self.antennas]
         announced_us = control_us(ANNOUNCEMENT_BYTES + users)
         begun_us = BEST_EFFORT.backoff_us + announced_us + packet_us
         if self.kind == "VHT":
             report_us = sifs + self.ppdu_us(DELIMITER_BYTES + size, users=1)
             poll_us = sifs + control_us(REPORT_POLL_BYTES)
             return begun_us + self.stations * report_us + (self.stations - 1) * poll_us
-        trigger_us = control_us(MU_BAR_BYTES + TRIGGER_USER_BYTES * self.stations)
+        trigger_us = control_us(self.trigger_bytes + TRIGGER_USER_BYTES * self.stations)
         report_us = self.triggered_us(size, 5 * UNIT_TONES[self.stations])
         return begun_us + PACKET_EXTENSION_US + sifs + trigger_us + sifs + report_us
 
@@ -164,7 +186,7 @@ class Case:
         bits = symbols * self.symbol_bits
         counts = range(1, WINDOW[self.kind] + 1)
         frames = [n for n in counts if 8 * self.psdu_bytes(n) + 16 <= bits][-1]
-        trigger_us = control_us(MU_BAR_BYTES + TRIGGER_USER_BYTES * self.stations)
+        trigger_us = control_us(self.trigger_bytes + TRIGGER_USER_BYTES * self.stations)
         user = BLOCK_ACK_USER_BYTES + WINDOW[self.kind] // 8
         answer_us = control_us(BLOCK_ACK_TO_ALL_BYTES + user * self.stations)
         lasts_us = trained_us + ANSWER_SYMBOL_US * symbols
@@ -190,7 +212,9 @@ def cases() -> list[Case]:
         *(Case("VHT", n, "sequential") for n in (1, 2, 3, 4)),
         *(Case("HE", n, "mu-bar") for n in (1, 2, 3, 4, 8)),
         Case("HE", 4, "sequential"),
+        *(Case("EHT", n, "mu-bar") for n in (2, 4)),
         *(Case("HE", n, "mu-bar", uplink=True) for n in (2, 4, 8)),
+        Case("EHT", 4, "mu-bar", uplink=True),
     ]
 
 

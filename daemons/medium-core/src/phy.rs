@@ -92,6 +92,8 @@ const SIG_B_SYMBOL_BITS: [u32; 6] = [26, 52, 78, 104, 156, 208];
 /// first, then allocations. Of more than 80 MHz they are two blocks, with an end each. Then come users,
 /// as in HE-SIG-B.
 const EHT_SIG_OVERFLOW_BITS: u32 = 17;
+/// The same with the number of users of the whole channel.
+const EHT_SIG_WHOLE_BITS: u32 = EHT_SIG_OVERFLOW_BITS + 3;
 const EHT_SIG_ALLOCATION_BITS: u32 = 9;
 const EHT_SIG_USER_BITS: u32 = 22;
 /// Data bits of its symbols at its MCS 0, 1 and 3, the ones that it may have.
@@ -190,7 +192,7 @@ impl Phy {
         let whole = schemes().all(|scheme| scheme.unit.is_none());
         let is_eht = |rate: &Rate| matches!(rate.modulation(), Modulation::Eht(_));
         let symbols = match rates.iter().any(is_eht) {
-            true => eht_sig_symbols(users, width, mcs),
+            true => eht_sig_symbols(users, width, mcs, whole),
             false => sig_b_symbols(users, width, mcs, whole),
         };
         OFDM_PREAMBLE + HE_PREAMBLE + OFDM_SYMBOL * symbols + all_trainings(rates)
@@ -203,11 +205,13 @@ impl Phy {
     }
 
     /// Time on the air of a null data packet from so many antennas, of the kind of `rate` (21.3.12,
-    /// 802.11ax-2021 27.3.17). An HE one ends with a packet extension.
+    /// 802.11ax-2021 27.3.17, 802.11be-2024 36.3.18). One of HE or EHT ends with a packet extension, and
+    /// EHT-SIG has one symbol.
     pub fn null_data(&self, antennas: u8, rate: Rate) -> Duration {
         let trainings = long_training(rate) * trainings(antennas);
         let (header, end) = match rate.modulation() {
             Modulation::Vht(_) => (VHT_PREAMBLE, Duration::ZERO),
+            Modulation::Eht(_) => (HE_PREAMBLE + OFDM_SYMBOL, PACKET_EXTENSION),
             _ => (HE_PREAMBLE, PACKET_EXTENSION),
         };
         OFDM_PREAMBLE + header + trainings + end + self.extension()
@@ -376,8 +380,9 @@ fn sig_b_symbols(users: u32, width: Width, mcs: u8, whole: bool) -> u64 {
 }
 
 /// Symbols of EHT-SIG to several users (802.11be-2024 36.3.12.8), in one or two contents as HE-SIG-B.
-/// Those are taken for the same in each 80 MHz.
-fn eht_sig_symbols(users: u32, width: Width, mcs: u8) -> u64 {
+/// Those are taken for the same in each 80 MHz. Users who all have the `whole` channel need no
+/// allocation but their number, and the first one stands beside that.
+fn eht_sig_symbols(users: u32, width: Width, mcs: u8, whole: bool) -> u64 {
     let (contents, allocations, further) = match width {
         Width::Mhz20 => (1, 1, 0),
         Width::Mhz40 => (2, 1, 0),
@@ -390,11 +395,11 @@ fn eht_sig_symbols(users: u32, width: Width, mcs: u8) -> u64 {
         some => EHT_SIG_ALLOCATION_BITS * some + SIG_B_END_BITS,
     };
     let users = users.div_ceil(contents);
-    let bits = EHT_SIG_OVERFLOW_BITS
-        + common(allocations)
-        + common(further)
-        + EHT_SIG_USER_BITS * users
-        + SIG_B_END_BITS * users.div_ceil(2);
+    let described = |users: u32| EHT_SIG_USER_BITS * users + SIG_B_END_BITS * users.div_ceil(2);
+    let bits = match whole {
+        true => EHT_SIG_WHOLE_BITS + described(1) + described(users.saturating_sub(1)),
+        false => EHT_SIG_OVERFLOW_BITS + common(allocations) + common(further) + described(users),
+    };
     let a_symbol = match mcs {
         0 => EHT_SIG_SYMBOL_BITS[0],
         1 | 2 => EHT_SIG_SYMBOL_BITS[1],
@@ -560,8 +565,21 @@ mod tests {
             // 17 + 28 + 64 + 216 = 325.
             (16, Mhz320, 13, 4),
         ] {
-            let found = eht_sig_symbols(users, width, mcs);
+            let found = eht_sig_symbols(users, width, mcs, false);
             assert_eq!(found, symbols, "{users} {width:?} {mcs}");
+        }
+        for (users, width, mcs, symbols) in [
+            // 20 and 32 bits of the first user, then 32 of one or 54 of two.
+            (2, Mhz20, 0, 4),
+            (3, Mhz20, 1, 3),
+            (4, Mhz20, 13, 2),
+            // One in each content, as of an EHT frame to one user.
+            (2, Mhz80, 0, 2),
+            // Four in each: 52 + 54 + 32 = 138.
+            (8, Mhz320, 5, 2),
+        ] {
+            let found = eht_sig_symbols(users, width, mcs, true);
+            assert_eq!(found, symbols, "{users} {width:?} {mcs} whole");
         }
     }
 

@@ -17,10 +17,17 @@ const ACCESS_US: f64 = SIFS_US + 3.0 * 9.0 + 7.5 * 9.0;
 const LONGEST_US: f64 = 5484.0;
 const FRAME: usize = 1538;
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Vht,
+    He,
+    Eht,
+}
+
 /// MCS 7 (64-QAM 5/6) with so many streams for each station.
 #[derive(Clone, Copy)]
 struct Case {
-    is_he: bool,
+    kind: Kind,
     by: Acknowledgement,
     width: Width,
     antennas: u8,
@@ -31,29 +38,32 @@ struct Case {
 
 impl Case {
     fn rate(&self) -> Rate {
-        match self.is_he {
-            true => Rate::he(7, self.streams, self.width, Guard::Ns800),
-            false => Rate::vht(7, self.streams, self.width, false),
+        match self.kind {
+            Kind::Vht => Rate::vht(7, self.streams, self.width, false),
+            Kind::He => Rate::he(7, self.streams, self.width, Guard::Ns800),
+            Kind::Eht => Rate::eht(7, self.streams, self.width, Guard::Ns800),
         }
         .expect("a rate of the standard")
     }
 
     fn window(&self) -> usize {
-        if self.is_he {
-            256
-        } else {
-            64
+        match self.kind {
+            Kind::Vht => 64,
+            Kind::He => 256,
+            Kind::Eht => 1024,
         }
     }
 
+    fn is_vht(&self) -> bool {
+        self.kind == Kind::Vht
+    }
+
     fn params(&self) -> Params {
-        let standard = match self.is_he {
-            true => Standard::He {
-                signal_extension: false,
-            },
-            false => Standard::Vht {
-                signal_extension: false,
-            },
+        let signal_extension = false;
+        let standard = match self.kind {
+            Kind::Vht => Standard::Vht { signal_extension },
+            Kind::He => Standard::He { signal_extension },
+            Kind::Eht => Standard::Eht { signal_extension },
         };
         Params {
             phy: at_5_ghz(standard),
@@ -85,27 +95,27 @@ impl Case {
 
     /// Stations of one PPDU.
     fn users(&self) -> usize {
-        let most = if self.is_he { 8 } else { 4 };
+        let most = if self.is_vht() { 4 } else { 8 };
         let fit = usize::from(self.antennas / self.streams);
         self.stations.min(fit).min(most)
     }
 
     /// Data bits of a symbol on the whole channel: five on each tone and stream.
     fn bits(&self) -> f64 {
-        let tones = match (self.is_he, self.width) {
-            (true, Width::Mhz20) => 234,
-            (true, _) => 980,
-            (false, Width::Mhz20) => 52,
-            (false, _) => 234,
+        let tones = match (self.is_vht(), self.width) {
+            (false, Width::Mhz20) => 234,
+            (false, _) => 980,
+            (true, Width::Mhz20) => 52,
+            (true, _) => 234,
         };
         f64::from(5 * tones * u32::from(self.streams))
     }
 
     fn symbol_us(&self) -> f64 {
-        if self.is_he {
-            13.6
-        } else {
+        if self.is_vht() {
             4.0
+        } else {
+            13.6
         }
     }
 
@@ -117,18 +127,23 @@ impl Case {
     /// a last one 31, of 208 a symbol. Beyond 20 MHz each of two contents has half of them.
     fn preamble_us(&self, users: usize) -> f64 {
         let trainings = Self::trainings(users * usize::from(self.streams));
-        if !self.is_he {
+        if self.is_vht() {
             return 36.0 + 4.0 * trainings;
         }
         let contents = if self.width == Width::Mhz20 { 1 } else { 2 };
         let each = users.div_ceil(contents);
-        let bits = 52 * (each / 2) + 31 * (each % 2);
-        let sig_b = if users > 1 { bits.div_ceil(208) } else { 0 };
-        36.0 + 4.0 * sig_b as f64 + 7.2 * trainings
+        let sig = match self.kind {
+            Kind::He if users == 1 => 0,
+            Kind::He => (52 * (each / 2) + 31 * (each % 2)).div_ceil(208),
+            // At MCS 0 two symbols; to several users 52 bits with the first one, then as HE, 22 each.
+            _ if users == 1 => 2,
+            _ => (52 + 54 * ((each - 1) / 2) + 32 * ((each - 1) % 2)).div_ceil(104),
+        };
+        36.0 + 4.0 * sig as f64 + 7.2 * trainings
     }
 
     fn ppdu_us(&self, users: usize, octets: usize) -> f64 {
-        let tails = if self.is_he { 0.0 } else { 6.0 };
+        let tails = if self.is_vht() { 6.0 } else { 0.0 };
         let bits = 16.0 + tails + 8.0 * octets as f64;
         self.preamble_us(users) + self.symbol_us() * (bits / self.bits()).ceil()
     }
@@ -154,7 +169,16 @@ impl Case {
         // 16-QAM 1/2 puts two bits on each.
         let tones = self.unit_tones();
         let symbols = ((16 + 8 * (4 + self.block_ack_octets())) as f64 / (2.0 * tones)).ceil();
-        SIFS_US + control_us(28 + 9 * users) + SIFS_US + 48.0 + 14.4 * symbols
+        SIFS_US + control_us(self.trigger_octets() + 9 * users) + SIFS_US + 48.0 + 14.4 * symbols
+    }
+
+    /// Of a trigger without users. One for EHT has a special user.
+    fn trigger_octets(&self) -> usize {
+        if self.kind == Kind::Eht {
+            33
+        } else {
+            28
+        }
     }
 
     fn unit_tones(&self) -> f64 {
@@ -177,11 +201,11 @@ impl Case {
             (8, 1) => 7,
             _ => unreachable!(),
         };
-        let (tones, rated, fixed): (usize, usize, usize) = match (self.is_he, self.width) {
-            (true, Width::Mhz20) => (64, 64, 35),
-            (true, _) => (250, 250, 35),
-            (false, Width::Mhz20) => (52, 30, 33),
-            (false, _) => (234, 122, 33),
+        let (tones, rated, fixed): (usize, usize, usize) = match (self.is_vht(), self.width) {
+            (false, Width::Mhz20) => (64, 64, 35),
+            (false, _) => (250, 250, 35),
+            (true, Width::Mhz20) => (52, 30, 33),
+            (true, _) => (234, 122, 33),
         };
         fixed + (16 * pairs * tones + 8 * streams).div_ceil(8) + (4 * streams * rated).div_ceil(8)
     }
@@ -190,18 +214,20 @@ impl Case {
     fn sounding_us(&self) -> f64 {
         let users = self.users();
         let trainings = Self::trainings(self.antennas.into());
-        if !self.is_he {
+        if self.is_vht() {
             let report = SIFS_US + self.ppdu_us(1, 4 + self.report_octets());
             let polls = (users - 1) as f64 * (SIFS_US + control_us(21));
             let announced = control_us(21 + 2 * users) + SIFS_US + 36.0 + 4.0 * trainings;
             return ACCESS_US + announced + users as f64 * report + polls;
         }
         let announced = control_us(21 + 4 * users) + SIFS_US + 36.0 + 7.2 * trainings + 4.0;
+        let sig = if self.kind == Kind::Eht { 4.0 } else { 0.0 };
         let bits = (16 + 8 * (4 + self.report_octets())) as f64;
         let streams = f64::from(self.streams);
         let symbols = (bits / (5.0 * self.unit_tones() * streams)).ceil();
         let reports = 40.0 + 8.0 * Self::trainings(self.streams.into()) + 14.4 * symbols;
-        ACCESS_US + announced + SIFS_US + control_us(28 + 6 * users) + SIFS_US + reports
+        let trigger = control_us(self.trigger_octets() + 6 * users);
+        ACCESS_US + announced + sig + SIFS_US + trigger + SIFS_US + reports
     }
 
     /// Frames that one second brings to all.
@@ -209,7 +235,7 @@ impl Case {
         let users = self.users();
         let fits = |frames: &usize| {
             let octets = self.octets(*frames);
-            self.ppdu_us(users, octets) <= LONGEST_US && (self.is_he || octets <= 1_048_575)
+            self.ppdu_us(users, octets) <= LONGEST_US && (!self.is_vht() || octets <= 1_048_575)
         };
         let frames = (1..=self.window())
             .rev()
@@ -256,9 +282,14 @@ fn access_point(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -
 
 fn cases() -> Vec<Case> {
     use Acknowledgement::{MuBar, Sequential};
-    let kinds = [(false, Sequential), (true, Sequential), (true, MuBar)];
+    let kinds = [
+        (Kind::Vht, Sequential),
+        (Kind::He, Sequential),
+        (Kind::He, MuBar),
+        (Kind::Eht, MuBar),
+    ];
     let mut cases = Vec::new();
-    for (is_he, by) in kinds {
+    for (kind, by) in kinds {
         for width in [Width::Mhz20, Width::Mhz80] {
             for (antennas, stations, streams, sounding_ms) in [
                 (4, 1, 1, 10),
@@ -271,7 +302,7 @@ fn cases() -> Vec<Case> {
                 (8, 8, 1, 40),
             ] {
                 cases.push(Case {
-                    is_he,
+                    kind,
                     by,
                     width,
                     antennas,
@@ -295,8 +326,8 @@ fn saturated_stations_get_what_the_times_of_an_exchange_give() {
         let measured = done.iter().sum::<u64>() as f64 / 4.0;
         let off = measured / case.frames() - 1.0;
         let what = format!(
-            "{} {:?} {} MHz, {} antennas, {} stations of {}",
-            if case.is_he { "HE" } else { "VHT" },
+            "{:?} {:?} {} MHz, {} antennas, {} stations of {}",
+            case.kind,
             case.by,
             case.width.mhz(),
             case.antennas,
@@ -316,7 +347,7 @@ fn saturated_stations_get_what_the_times_of_an_exchange_give() {
 }
 
 const PAIR: Case = Case {
-    is_he: true,
+    kind: Kind::He,
     by: Acknowledgement::MuBar,
     width: Width::Mhz20,
     antennas: 4,
@@ -360,13 +391,13 @@ fn load(medium: &mut Medium, case: Case, frames: u64) {
 /// One exchange from the announcement on. Each NAV ends with the last report.
 #[test]
 fn an_access_point_sounds_and_then_serves_both_at_once() {
-    for is_he in [false, true] {
-        let by = if is_he {
-            Acknowledgement::MuBar
-        } else {
+    for kind in [Kind::Vht, Kind::He, Kind::Eht] {
+        let by = if kind == Kind::Vht {
             Acknowledgement::Sequential
+        } else {
+            Acknowledgement::MuBar
         };
-        let case = Case { is_he, by, ..PAIR };
+        let case = Case { kind, by, ..PAIR };
         let mut medium = traced(case, vec![]);
         load(&mut medium, case, 40);
         let (aired, came) = run(&mut medium, 20);
@@ -382,8 +413,8 @@ fn an_access_point_sounds_and_then_serves_both_at_once() {
             .collect();
         let (ap, one, two) = (station(0), station(1), station(2));
         // Announcement, null data packet, then polls and reports.
-        let expected = match is_he {
-            true => vec![
+        let expected = match kind {
+            Kind::He | Kind::Eht => vec![
                 (0, one),
                 (0, two),
                 (0, one),
@@ -393,7 +424,7 @@ fn an_access_point_sounds_and_then_serves_both_at_once() {
                 (1, ap),
                 (2, ap),
             ],
-            false => vec![
+            Kind::Vht => vec![
                 (0, one),
                 (0, two),
                 (0, one),
@@ -428,13 +459,13 @@ fn an_access_point_sounds_and_then_serves_both_at_once() {
 #[test]
 fn a_station_that_does_not_report_is_served_alone() {
     for (from, to) in [(0, 2), (2, 0)] {
-        for is_he in [false, true] {
-            let by = if is_he {
-                Acknowledgement::MuBar
-            } else {
+        for kind in [Kind::Vht, Kind::He, Kind::Eht] {
+            let by = if kind == Kind::Vht {
                 Acknowledgement::Sequential
+            } else {
+                Acknowledgement::MuBar
             };
-            let case = Case { is_he, by, ..PAIR };
+            let case = Case { kind, by, ..PAIR };
             let rule = LossRule {
                 takes: Takes::Frames,
                 active: ms(0)..ms(3),
@@ -470,13 +501,13 @@ fn a_station_that_does_not_report_is_served_alone() {
 /// A station that has gone off costs a sounding in each period, and the frames that it loses.
 #[test]
 fn a_station_that_goes_off_leaves_the_others_alone() {
-    for is_he in [false, true] {
-        let by = if is_he {
-            Acknowledgement::MuBar
-        } else {
+    for kind in [Kind::Vht, Kind::He, Kind::Eht] {
+        let by = if kind == Kind::Vht {
             Acknowledgement::Sequential
+        } else {
+            Acknowledgement::MuBar
         };
-        let case = Case { is_he, by, ..PAIR };
+        let case = Case { kind, by, ..PAIR };
         let mut medium = traced(case, vec![]);
         medium.schedule_power(ms(20), RadioId::new(2), false);
         load(&mut medium, case, 3000);
@@ -548,8 +579,8 @@ fn asked_frames(case: &Case) -> f64 {
         .rev()
         .find(fits)
         .expect("one frame fits");
-    let trigger = control_us(28 + 6 * users);
-    let answer = control_us(22 + 36 * users);
+    let trigger = control_us(case.trigger_octets() + 6 * users);
+    let answer = control_us(22 + (4 + case.window() / 8) * users);
     let lasts = trained + 14.4 * room;
     let cycle = ACCESS_US + trigger + SIFS_US + lasts + SIFS_US + answer;
     (frames * users) as f64 * 1e6 / cycle
@@ -559,15 +590,18 @@ fn asked_frames(case: &Case) -> f64 {
 /// needs no sounding.
 #[test]
 fn saturated_stations_send_what_the_times_of_a_triggered_exchange_give() {
-    for (width, antennas, stations, streams) in [
-        (Width::Mhz20, 4, 2, 1),
-        (Width::Mhz20, 4, 4, 1),
-        (Width::Mhz20, 4, 2, 2),
-        (Width::Mhz20, 4, 6, 1),
-        (Width::Mhz80, 2, 2, 1),
-        (Width::Mhz80, 8, 8, 1),
+    for (kind, width, antennas, stations, streams) in [
+        (Kind::Eht, Width::Mhz20, 4, 4, 1),
+        (Kind::Eht, Width::Mhz80, 4, 2, 2),
+        (Kind::He, Width::Mhz20, 4, 2, 1),
+        (Kind::He, Width::Mhz20, 4, 4, 1),
+        (Kind::He, Width::Mhz20, 4, 2, 2),
+        (Kind::He, Width::Mhz20, 4, 6, 1),
+        (Kind::He, Width::Mhz80, 2, 2, 1),
+        (Kind::He, Width::Mhz80, 8, 8, 1),
     ] {
         let case = Case {
+            kind,
             width,
             antennas,
             stations,

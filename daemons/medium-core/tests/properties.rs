@@ -434,7 +434,7 @@ fn frames_that_share_a_ppdu_have_one_fate_and_one_status() {
     assert!(shared > 1000 && triggers > 100, "{shared} {triggers}");
 }
 
-/// The same by streams on the whole channel, at rates of VHT by turns, with soundings up to all the
+/// The same by streams on the whole channel, at rates of VHT in every other run, with soundings up to all the
 /// time.
 fn with_streams(run: u64) -> Drawn {
     let mut drawn = served_together(run);

@@ -39,6 +39,7 @@ def _possible(scenario: Resolved, cell: ResolvedCell, where: str) -> None:
         (radio.energy.battery_j is not None, "radio.energy.battery_j"),
         (bool(scenario.snr), "[[snr]]"),
         (radio.ofdma != "none", f'radio.ofdma = "{radio.ofdma}"'),
+        (radio.mu_mimo != "none", f'radio.mu_mimo = "{radio.mu_mimo}"'),
     ]
     for holds, what in impossible:
         if holds:

@@ -278,7 +278,7 @@ class Edca(Categories):
 
 SCHEDULERS = ("round-robin", "proportional-fair", "airtime")
 """Of stations that an access point serves together."""
-MU_MIMO_STANDARDS = ("802.11ac", "802.11ax")
+MU_MIMO_STANDARDS = ("802.11ac", *HE_STANDARDS)
 
 
 ProfileName = Literal[

@@ -429,7 +429,6 @@ impl Flow {
             Modulation::Vht(_) => {
                 ofdma.mimo.is_some() && ofdma.acknowledgement == Acknowledgement::Sequential
             }
-            Modulation::Eht(_) => ofdma.mimo.is_none(),
             _ => rate.has_units(),
         };
         (shares && has_shared).then_some(Candidate {

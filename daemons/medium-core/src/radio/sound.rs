@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An access point sounds the channels to stations before they get streams of their own (IEEE
 //! 802.11-2020 10.36.5.2, 802.11ax-2021 26.7.3). An announcement names them, a null data packet
-//! follows, and each station reports. Those of VHT do so one after the other, those of HE at once.
+//! follows, and each station reports. Those of VHT do so one after the other, others at once.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -62,7 +62,7 @@ impl Ask {
 }
 
 impl Group {
-    /// Reports of HE that a trigger asks for, each of several in a resource unit.
+    /// Reports of HE or EHT that a trigger asks for, each of several in a resource unit.
     fn triggered(stations: &[Sounded], antennas: u8, setup: &Setup) -> Option<Self> {
         let report = |&(from, rate): &Sounded| {
             let rate = match stations.len() {
