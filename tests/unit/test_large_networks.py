@@ -60,7 +60,7 @@ def pairs(scenario: Scenario) -> set[tuple[str, str]]:
 def test_a_large_set_up_is_estimated_before_it_begins() -> None:
     assert size.told(resolved(GRID.format(5, "dsr"))) is None
     assert (size.told(resolved(GRID.format(50, "dsr"))) or "").startswith(
-        "setting up 1000 stations takes some 60 s of processor time"
+        "setting up 1000 stations takes some 30 s of processor time"
     )
     links = "".join(f'[[link]]\nends = ["n0", "n{i}"]\n' for i in range(1, 400))
     wired = "".join(f'[[station]]\nname = "n{i}"\nradio = false\n' for i in range(400)) + links

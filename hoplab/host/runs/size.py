@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hoplab.model.keys.resolved import Resolved
 
-RADIO_S, WIRED_S = 0.06, 0.007
+RADIO_S, WIRED_S = 0.03, 0.007
 """Processor seconds for a station with a radio, and for one without."""
 LINK_S = 0.027
 ROUTE_S = 30e-6
