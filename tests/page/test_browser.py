@@ -111,6 +111,13 @@ def points(lines: list[dict[str, Any]]) -> set[tuple[str, float, float]]:
     }
 
 
+def enough(
+    drawn: set[tuple[str, float, float]], least: int = 20
+) -> set[tuple[str, float, float]] | None:
+    """The points, once they are more than these."""
+    return drawn if len(drawn) > least else None
+
+
 def test_a_run_is_followed_and_its_page_becomes_the_report(page: Page, tmp_path: Path) -> None:
     file, out = tmp_path / "line.toml", tmp_path / "run"
     file.write_text(SCENARIO)
@@ -119,10 +126,8 @@ def test_a_run_is_followed_and_its_page_becomes_the_report(page: Page, tmp_path:
         page.browser.get(url)
         until(lambda: len(page.lines("#over-time")) >= 3, "lines of the flow")
         before = page.clock_s()
-        early = until(
-            lambda: page.clock_s() > before + 1 and points(page.lines("#over-time")), "more"
-        )
-        assert len(early) > 20
+        until(lambda: page.clock_s() > before + 1, "a later second")
+        early = until(lambda: enough(points(page.lines("#over-time"))), "its points")
         until(lambda: any(line["x"] for line in page.lines("#map")[:5]), "a link in use")
         assert float(page.text("#flow-rows tr td:nth-of-type(2)").replace("\u202f", "")) > 0
         assert page.text("#status") == "running"
