@@ -37,6 +37,15 @@ struct Case {
 }
 
 impl Case {
+    /// `PAIR` of this kind, with the acknowledgement that it has by default.
+    fn pair(kind: Kind) -> Self {
+        let by = match kind {
+            Kind::Vht => Acknowledgement::Sequential,
+            Kind::He | Kind::Eht => Acknowledgement::MuBar,
+        };
+        Self { kind, by, ..PAIR }
+    }
+
     fn rate(&self) -> Rate {
         match self.kind {
             Kind::Vht => Rate::vht(7, self.streams, self.width, false),
@@ -392,12 +401,7 @@ fn load(medium: &mut Medium, case: Case, frames: u64) {
 #[test]
 fn an_access_point_sounds_and_then_serves_both_at_once() {
     for kind in [Kind::Vht, Kind::He, Kind::Eht] {
-        let by = if kind == Kind::Vht {
-            Acknowledgement::Sequential
-        } else {
-            Acknowledgement::MuBar
-        };
-        let case = Case { kind, by, ..PAIR };
+        let case = Case::pair(kind);
         let mut medium = traced(case, vec![]);
         load(&mut medium, case, 40);
         let (aired, came) = run(&mut medium, 20);
@@ -460,12 +464,7 @@ fn an_access_point_sounds_and_then_serves_both_at_once() {
 fn a_station_that_does_not_report_is_served_alone() {
     for (from, to) in [(0, 2), (2, 0)] {
         for kind in [Kind::Vht, Kind::He, Kind::Eht] {
-            let by = if kind == Kind::Vht {
-                Acknowledgement::Sequential
-            } else {
-                Acknowledgement::MuBar
-            };
-            let case = Case { kind, by, ..PAIR };
+            let case = Case::pair(kind);
             let rule = LossRule {
                 takes: Takes::Frames,
                 active: ms(0)..ms(3),
@@ -502,12 +501,7 @@ fn a_station_that_does_not_report_is_served_alone() {
 #[test]
 fn a_station_that_goes_off_leaves_the_others_alone() {
     for kind in [Kind::Vht, Kind::He, Kind::Eht] {
-        let by = if kind == Kind::Vht {
-            Acknowledgement::Sequential
-        } else {
-            Acknowledgement::MuBar
-        };
-        let case = Case { kind, by, ..PAIR };
+        let case = Case::pair(kind);
         let mut medium = traced(case, vec![]);
         medium.schedule_power(ms(20), RadioId::new(2), false);
         load(&mut medium, case, 3000);
