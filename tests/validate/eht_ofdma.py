@@ -56,8 +56,7 @@ TONES = {
     320: {1: 3920, 2: 1960, 4: 980, 8: 468, 16: 234},
 }
 """Data tones of the unit that each of so many stations has (table 36-19)."""
-UPLINK = ((80, 2), (80, 8))
-"""Not at 6 GHz, where a client's kernel may choose OFDM's rates (docs/limitations.md)."""
+UPLINK = ((80, 2), (80, 8), (320, 4), (320, 8))
 
 
 @dataclass(frozen=True)
