@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use hoplab_medium_core::Duration;
 use hoplab_medium_core::{
     Agreement, Category, CategoryParams, Class, Dbm, Frame, FrameId, FurtherLink, Instant, LinkId,
-    Medium, MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station, To,
-    Waypoint, Width,
+    Medium, MediumId, Mhz, Numbered, Outcome, Output, Position, RadioId, Rate, Station,
+    Subchannels, To, Waypoint,
 };
 use hoplab_wire::Mac;
 use serde_json::{json, Value};
@@ -414,16 +414,16 @@ impl<T: Clone> Channel<T> {
     }
 
     /// The rate of a data frame where the kernel's rate control does not know it. `common` is the
-    /// width of both ends.
+    /// channel of both ends.
     fn data_rate(
         &mut self,
         (from, to): (RadioId, To),
-        common: Option<Width>,
+        common: Option<Subchannels>,
         bytes: usize,
     ) -> Option<Rate> {
         match (to, self.data_rates.as_slice()) {
             (To::Radio(to), rates @ [_, _, ..]) => {
-                let on_it = |rate: &Rate| common.map_or(*rate, |width| rate.at_most(width));
+                let on_it = |rate: &Rate| common.map_or(*rate, |channel| rate.at_most(channel));
                 let rates: Vec<_> = rates.iter().map(on_it).collect();
                 self.medium.ideal_rate((from, to), bytes, &rates)
             }
@@ -460,14 +460,14 @@ impl<T: Clone> Channel<T> {
         let bytes = sent.bytes.len() + FCS_BYTES;
         let mut rates = sent.rates;
         let link = (sent.radio, to);
-        let common = common_width(&self.medium, link);
+        let common = common_channel(&self.medium, link);
         let data_rate = self.data_rate(link, common, bytes);
         let of_ht = rates.iter_mut().filter(|try_| try_.rate.scheme().is_some());
         of_ht.for_each(|try_| {
             try_.rts |= bytes > self.rts_threshold;
             // The kernel sends nothing but data at HT's and VHT's rates.
             let rate = data_rate.unwrap_or(try_.rate);
-            try_.rate = common.map_or(rate, |width| rate.at_most(width));
+            try_.rate = common.map_or(rate, |channel| rate.at_most(channel));
         });
         let number = header.and_then(|header| header.sequence);
         let numbered = number.map(|sequence| Numbered {
@@ -757,11 +757,15 @@ impl<T: Clone> Channel<T> {
     }
 }
 
-/// The width that both ends of a link have; none where all radios have the same.
-fn common_width(medium: &Medium, (from, to): (RadioId, To)) -> Option<Width> {
-    let to = match to {
-        To::Radio(to) => medium.width(to),
+/// The part of its sender's channel that both ends of a link have; none where all radios have the same.
+fn common_channel(medium: &Medium, (from, to): (RadioId, To)) -> Option<Subchannels> {
+    let own = medium.subchannels(from);
+    let others = match to {
+        To::Radio(to) => medium.subchannels(to),
         To::Everyone | To::Nobody => None,
     };
-    medium.width(from).into_iter().chain(to).min()
+    match (own, others) {
+        (Some(own), Some(others)) => Some(own.part(others.width)),
+        _ => own.or(others),
+    }
 }

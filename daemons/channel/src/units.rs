@@ -2,7 +2,7 @@
 //! Where resource units are, as frames and captures name them (IEEE 802.11ax-2021 27.3.2.2). The
 //! users of a PPDU have units of one size, one beside the other from the lowest frequency on.
 
-use hoplab_medium_core::{Plan, Unit, Width};
+use hoplab_medium_core::{Plan, Punctured, Unit, Width};
 
 /// 0 to 3 are 20, 40, 80 and 160 MHz.
 pub fn bandwidth(width: Width) -> u8 {
@@ -27,6 +27,7 @@ pub fn allocation(unit: Option<Unit>, width: Width, number: usize) -> (u8, bool)
     let plan = Plan {
         width: Width::Mhz80,
         is_eht: false,
+        punctured: Punctured::NONE,
     };
     let on_80 = unit.fit(plan).max(1);
     (

@@ -10,7 +10,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `ids`, `dbm`, `rate`, `units`, `phy`, `timing` | names, levels, and how long things take |
+//! | `ids`, `dbm`, `rate`, `subchannels`, `units`, `phy`, `timing` | names, levels, and how long things take |
 //! | `frame`, `counters`, `nic`, `energy`, `edca`, `ofdma`, `mimo`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
@@ -49,6 +49,7 @@ mod rate;
 mod rules;
 mod space;
 mod step;
+mod subchannels;
 mod timing;
 mod units;
 
@@ -79,4 +80,5 @@ pub use space::{
     Antenna, Course, Fading, Floor, Interferer, Model, Position, Propagation, Share, Station, Wall,
     Waypoint,
 };
+pub use subchannels::{Punctured, Subchannels};
 pub use units::{Plan, Unit};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hoplab_base::Duration;
 
 use crate::space::{Fading, Floor, Interferer, Model, Propagation, Wall};
-use crate::{Dbm, Edca, Energy, Mhz, Nic, Ofdma, Phy, Rate, Standard, Width};
+use crate::{Dbm, Edca, Energy, Mhz, Nic, Ofdma, Phy, Punctured, Rate, Standard, Width};
 
 /// Whose rules radios follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +100,9 @@ pub struct Block {
     pub low: Mhz,
     #[cfg_attr(feature = "serde", serde(rename = "width_mhz"))]
     pub width: Width,
+    /// Of the channel of that width. None of them is the primary one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub punctured: Punctured,
 }
 
 /// Channel and MAC parameters that all radios share.

@@ -5,7 +5,7 @@ use core::fmt;
 
 use hoplab_base::Duration;
 
-use crate::Unit;
+use crate::{Punctured, Subchannels, Unit};
 
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,11 @@ impl Width {
             Self::Mhz160 => 160,
             Self::Mhz320 => 320,
         }
+    }
+
+    /// Of 20 MHz.
+    pub fn subchannels(self) -> u16 {
+        self.mhz() / Self::Mhz20.mhz()
     }
 
     /// Subcarriers that carry data (IEEE 802.11-2020 tables 19-6 and 21-5).
@@ -117,6 +122,8 @@ pub struct Scheme {
     pub streams: u8,
     pub width: Width,
     pub guard: Guard,
+    /// Subchannels that EHT leaves out.
+    pub punctured: Punctured,
     /// The part of the channel that is one user's of several; none of a user with all of it.
     pub unit: Option<Unit>,
 }
@@ -193,12 +200,18 @@ impl Scheme {
     }
 
     fn he_data_tones(self) -> u32 {
-        let of_channel = || self.width.he_data_tones();
+        let of_channel = || match self.punctured.is_none() {
+            true => self.width.he_data_tones(),
+            false => self.punctured.data_tones(self.width),
+        };
         self.unit.map_or_else(of_channel, Unit::data_tones)
     }
 
     fn he_short_tones(self) -> u32 {
-        let of_channel = || self.width.he_short_tones();
+        let of_channel = || match self.punctured.is_none() {
+            true => self.width.he_short_tones(),
+            false => self.punctured.short_tones(self.width),
+        };
         self.unit.map_or_else(of_channel, Unit::short_tones)
     }
 
@@ -357,6 +370,7 @@ impl Rate {
             streams: index / HT_SCHEMES + 1,
             width,
             guard: guard(short_guard),
+            punctured: Punctured::NONE,
             unit: None,
         };
         let is_one = scheme.streams <= MOST_HT_STREAMS && width <= Width::Mhz40;
@@ -374,6 +388,7 @@ impl Rate {
             streams,
             width,
             guard: guard(short_guard),
+            punctured: Punctured::NONE,
             unit: None,
         };
         let is_one = (1..=MOST_STREAMS).contains(&streams);
@@ -391,6 +406,7 @@ impl Rate {
             streams,
             width,
             guard,
+            punctured: Punctured::NONE,
             unit: None,
         };
         let is_one = mcs < HE_SCHEMES && width <= Width::Mhz160;
@@ -401,13 +417,21 @@ impl Rate {
         })
     }
 
-    /// EHT's rate (802.11be-2024 36.5): as HE, and with 4096-QAM, and on 320 MHz.
-    pub fn eht(mcs: u8, streams: u8, width: Width, guard: Guard) -> Option<Self> {
+    /// EHT's rate (802.11be-2024 36.5): as HE, and with 4096-QAM, and on 320 MHz. On a channel with
+    /// punctured subchannels it has the rest.
+    pub fn eht(
+        mcs: u8,
+        streams: u8,
+        channel: impl Into<Subchannels>,
+        guard: Guard,
+    ) -> Option<Self> {
+        let channel = channel.into();
         let scheme = Scheme {
             mcs,
             streams,
-            width,
+            width: channel.width,
             guard,
+            punctured: channel.punctured,
             unit: None,
         };
         Some(Self {
@@ -475,31 +499,48 @@ impl Rate {
         self.scheme().map_or(Width::Mhz20, |scheme| scheme.width)
     }
 
-    /// How much wider its channel is than 20 MHz, and so how much more noise comes in.
-    pub(crate) fn widening(self) -> f64 {
-        f64::from(self.width().mhz() / Width::Mhz20.mhz())
+    /// The subchannels of its channel, as if the lowest were the primary one.
+    pub(crate) fn subchannels(self) -> Subchannels {
+        let punctured = self.scheme().map(|scheme| scheme.punctured);
+        Subchannels {
+            punctured: punctured.unwrap_or_default(),
+            ..self.width().into()
+        }
     }
 
-    /// The same on a channel no wider than this, with the next lower MCS where that has none.
-    pub fn at_most(self, width: Width) -> Self {
-        let is_wider = self.scheme().is_some_and(|scheme| scheme.width > width);
-        match is_wider {
-            true => self.over(width),
+    /// How much wider its channel is than 20 MHz, and so how much more noise comes in.
+    pub(crate) fn widening(self) -> f64 {
+        let channel = self.subchannels();
+        f64::from(channel.width.subchannels() - channel.punctured.count())
+    }
+
+    /// The same on no more than this channel, with the next lower MCS where that has none. EHT leaves
+    /// its punctured subchannels out.
+    pub fn at_most(self, channel: impl Into<Subchannels>) -> Self {
+        let Some(scheme) = self.scheme() else {
+            return self;
+        };
+        let punctures = matches!(self.modulation, Modulation::Eht(_));
+        let part = channel.into().widest(scheme.width, punctures);
+        match part.width < scheme.width || part.punctured != scheme.punctured {
+            true => self.over(part),
             false => self,
         }
     }
 
-    /// The same on a channel of this width, with the next lower MCS where that has none. A rate
-    /// before HT has no width.
-    pub fn over(self, width: Width) -> Self {
+    /// The same on this channel, with the next lower MCS where that has none. A rate before HT has
+    /// no width.
+    pub fn over(self, channel: impl Into<Subchannels>) -> Self {
         let Some(scheme) = self.scheme() else {
             return self;
         };
+        let channel = channel.into();
+        let width = channel.width;
         let (streams, short_guard) = (scheme.streams, scheme.guard == Guard::Ns400);
         let narrow = |mcs| match self.modulation {
             Modulation::Ht(_) => Self::ht(mcs + (streams - 1) * HT_SCHEMES, width, short_guard),
             Modulation::He(_) => Self::he(mcs, streams, width, scheme.guard),
-            Modulation::Eht(_) => Self::eht(mcs, streams, width, scheme.guard),
+            Modulation::Eht(_) => Self::eht(mcs, streams, channel, scheme.guard),
             _ => Self::vht(mcs, streams, width, short_guard),
         };
         (0..=scheme.mcs).rev().find_map(narrow).unwrap_or(self)
@@ -532,7 +573,7 @@ impl Rate {
     /// Of HE or EHT, on the same whole channel with these.
     pub(crate) fn with(self, mcs: u8, streams: u8, guard: Guard) -> Option<Self> {
         match self.modulation {
-            Modulation::Eht(scheme) => Self::eht(mcs, streams, scheme.width, guard),
+            Modulation::Eht(_) => Self::eht(mcs, streams, self.subchannels(), guard),
             _ => Self::he(mcs, streams, self.width(), guard),
         }
     }
@@ -551,7 +592,7 @@ impl Rate {
 
     /// How much of its channel the signal of one user of several takes, if he sends it.
     pub(crate) fn share(self) -> f64 {
-        let of_unit = |scheme: Scheme| Some(scheme.unit?.share_of(scheme.width));
+        let of_unit = |scheme: Scheme| Some(scheme.unit?.share_of(self.subchannels()));
         self.scheme().and_then(of_unit).unwrap_or(1.0)
     }
 
@@ -742,6 +783,47 @@ mod tests {
         let wide = Rate::eht(13, 2, Mhz320, Guard::Ns800).unwrap();
         let narrow = Rate::eht(13, 2, Mhz80, Guard::Ns800).unwrap();
         assert_eq!(wide.at_most(Mhz80), narrow);
+    }
+
+    /// The speed of a multiple resource unit is the sum of its units' (802.11be-2024 36.5). These are of
+    /// MCS 13 with a guard interval of 0.8 us.
+    #[test]
+    fn punctured_channels_are_as_fast_as_their_units_together() {
+        use Width::{Mhz160, Mhz320, Mhz80};
+        let (of_242, of_484, of_996) = (172.1, 344.1, 720.6);
+        for (width, bits, mbps) in [
+            (Mhz80, 0x8, of_484 + of_242),
+            (Mhz160, 0x30, of_996 + of_484),
+            (Mhz160, 0x10, of_996 + of_484 + of_242),
+            (Mhz320, 0xf003, 2.0 * of_996 + of_484),
+            (Mhz320, 0xf00, 3.0 * of_996),
+            (Mhz320, 0xc, 3.0 * of_996 + of_484),
+        ] {
+            let channel = Subchannels {
+                punctured: Punctured(bits),
+                ..width.into()
+            };
+            let rate = Rate::eht(13, 1, channel, Guard::Ns800).expect("an EHT rate");
+            assert!((rate.mbps() - mbps).abs() < 0.15, "{rate} of {bits:#x}");
+            let whole = Rate::eht(13, 1, width, Guard::Ns800).expect("an EHT rate");
+            assert_eq!(whole.at_most(channel), rate);
+            assert_eq!(rate.width(), width);
+            let active = width.subchannels() - channel.punctured.count();
+            assert_eq!(rate.widening(), f64::from(active));
+            let asked = rate.with(13, 1, Guard::Ns800);
+            assert_eq!(asked, Some(rate));
+        }
+    }
+
+    #[test]
+    fn only_eht_leaves_subchannels_out() {
+        use Width::{Mhz40, Mhz80};
+        let channel = Subchannels {
+            punctured: Punctured(0x8),
+            ..Mhz80.into()
+        };
+        let he = |width| Rate::he(7, 1, width, Guard::Ns800).unwrap();
+        assert_eq!(he(Mhz80).at_most(channel), he(Mhz40));
     }
 
     #[test]

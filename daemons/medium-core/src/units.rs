@@ -2,13 +2,15 @@
 //! Resource units of HE and EHT: parts of a channel for several users at once (IEEE 802.11ax-2021
 //! 27.3.2, 802.11be-2024 36.3.2).
 
-use crate::{Modulation, Rate, Width};
+use crate::{Modulation, Punctured, Rate, Subchannels, Width};
 
 /// A channel that users share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub width: Width,
     pub is_eht: bool,
+    /// Subchannels that EHT leaves out.
+    pub punctured: Punctured,
 }
 
 impl Plan {
@@ -16,6 +18,7 @@ impl Plan {
         Self {
             width: rate.width(),
             is_eht: matches!(rate.modulation(), Modulation::Eht(_)),
+            punctured: rate.subchannels().punctured,
         }
     }
 }
@@ -77,6 +80,9 @@ impl Unit {
     /// How many of them a channel has beside each other (table 27-8, 802.11be-2024 36.3.2.1). 0 where
     /// it is too narrow. EHT has no unit of 26 tones in the middle of 80 MHz.
     pub fn fit(self, plan: Plan) -> usize {
+        if !plan.punctured.is_none() {
+            return self.fit_beside(plan);
+        }
         let of_width = match plan.width {
             Width::Mhz20 => [9, 4, 2, 1, 0, 0, 0, 0],
             Width::Mhz40 => [18, 8, 4, 2, 1, 0, 0, 0],
@@ -87,6 +93,26 @@ impl Unit {
             Width::Mhz320 => [144, 64, 32, 16, 8, 4, 2, 1],
         };
         of_width[self as usize]
+    }
+
+    /// The same beside punctured subchannels. No unit reaches into one.
+    fn fit_beside(self, plan: Plan) -> usize {
+        let fits = |width: Width, each: u16| {
+            let size = width.subchannels();
+            let firsts = (0..plan.width.subchannels()).step_by(size.into());
+            let whole = firsts.filter(|first| plan.punctured.within(*first, size).is_none());
+            usize::from(each) * whole.count()
+        };
+        match self {
+            Self::Tones26 => fits(Width::Mhz20, 9),
+            Self::Tones52 => fits(Width::Mhz20, 4),
+            Self::Tones106 => fits(Width::Mhz20, 2),
+            Self::Tones242 => fits(Width::Mhz20, 1),
+            Self::Tones484 => fits(Width::Mhz40, 1),
+            Self::Tones996 => fits(Width::Mhz80, 1),
+            Self::Tones1992 => fits(Width::Mhz160, 1),
+            Self::Tones3984 => 0,
+        }
     }
 
     /// The largest number of equal units that so many users fill, two at least. Each unit has a
@@ -110,9 +136,10 @@ impl Unit {
             .unwrap_or((Self::Tones26, Self::Tones26.fit(plan)))
     }
 
-    /// How much of the channel it takes.
-    pub(crate) fn share_of(self, width: Width) -> f64 {
-        f64::from(self.tones()) / (TONES_PER_MHZ * f64::from(width.mhz()))
+    /// How much of the channel it takes, without punctured subchannels.
+    pub(crate) fn share_of(self, channel: Subchannels) -> f64 {
+        let count = channel.width.subchannels() - channel.punctured.count();
+        f64::from(self.tones()) / (TONES_PER_MHZ * f64::from(count * Width::Mhz20.mhz()))
     }
 }
 
@@ -121,7 +148,11 @@ mod tests {
     use super::*;
 
     fn plan(width: Width, is_eht: bool) -> Plan {
-        Plan { width, is_eht }
+        Plan {
+            width,
+            is_eht,
+            punctured: Punctured::NONE,
+        }
     }
 
     #[test]
@@ -165,6 +196,23 @@ mod tests {
         assert_eq!(whole, (Unit::Tones3984, 1));
     }
 
+    /// By hand: what remains of 80 MHz without its second 20, of 160 without its second 40, and of 320
+    /// without its first 80.
+    #[test]
+    fn no_unit_reaches_into_a_punctured_subchannel() {
+        for (width, bits, counts) in [
+            (Width::Mhz80, 0x2, [27, 12, 6, 3, 1, 0, 0, 0]),
+            (Width::Mhz160, 0xc, [54, 24, 12, 6, 3, 1, 0, 0]),
+            (Width::Mhz320, 0xf, [108, 48, 24, 12, 6, 3, 1, 0]),
+        ] {
+            let plan = Plan {
+                punctured: Punctured(bits),
+                ..plan(width, true)
+            };
+            assert_eq!(Unit::ALL.map(|unit| unit.fit(plan)), counts, "{width:?}");
+        }
+    }
+
     #[test]
     fn units_for_each_are_as_large_as_all_find_one() {
         for (users, width, expected) in [
@@ -185,7 +233,7 @@ mod tests {
         let plans = Width::ALL.map(|width| [plan(width, false), plan(width, true)]);
         for plan in plans.into_iter().flatten() {
             for unit in Unit::ALL {
-                let all = unit.fit(plan) as f64 * unit.share_of(plan.width);
+                let all = unit.fit(plan) as f64 * unit.share_of(plan.width.into());
                 assert!(all <= 1.0, "{unit:?} {plan:?}: {all}");
             }
         }

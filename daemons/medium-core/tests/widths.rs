@@ -4,14 +4,19 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{at, at_5_ghz, category, one_by_one, saturate_and, Load};
 use hoplab_medium_core::{
-    AirKind, Block, Fate, Medium, Mhz, Output, Params, RadioId, Rate, Standard, Station, Width,
+    AirKind, Block, Fate, Guard, Medium, Mhz, Output, Params, Punctured, RadioId, Rate, Standard,
+    Station, Width,
 };
 
 const ON_36: Mhz = Mhz(5180);
 const ON_40: Mhz = Mhz(5200);
 const ON_44: Mhz = Mhz(5220);
+const ON_48: Mhz = Mhz(5240);
+const ON_52: Mhz = Mhz(5260);
 /// Far away.
 const ON_149: Mhz = Mhz(5745);
 const BYTES: usize = 1536;
@@ -21,11 +26,16 @@ fn vht(width: Width) -> Rate {
     Rate::vht(4, 1, width, false).expect("a rate of VHT")
 }
 
+fn eht(width: Width) -> Rate {
+    Rate::eht(4, 1, width, Guard::Ns800).expect("a rate of EHT")
+}
+
 fn block(primary: Mhz, width: Width) -> Block {
     Block {
         primary,
         low: Mhz(if primary == ON_149 { 5735 } else { 5170 }),
         width,
+        punctured: Punctured::NONE,
     }
 }
 
@@ -33,7 +43,7 @@ fn block(primary: Mhz, width: Width) -> Block {
 fn medium(blocks: &[Block], stations: &[(Station, Mhz)]) -> Medium {
     let contends = category(3, 15, 1023, 0);
     let params = Params {
-        phy: at_5_ghz(Standard::Vht {
+        phy: at_5_ghz(Standard::Eht {
             signal_extension: false,
         }),
         edca: Some(one_by_one([contends; 4])),
@@ -53,8 +63,10 @@ fn medium(blocks: &[Block], stations: &[(Station, Mhz)]) -> Medium {
 struct Done {
     /// Frames of each.
     frames: Vec<u64>,
-    /// Data of each by width: on 20, 40 and 80 MHz.
-    widths: Vec<[u64; 3]>,
+    /// Data of each by width, from 20 to 320 MHz.
+    widths: Vec<[u64; 5]>,
+    /// Rates of each.
+    rates: Vec<BTreeSet<Rate>>,
     /// Of all data.
     lost: u64,
 }
@@ -62,7 +74,8 @@ struct Done {
 fn saturate(medium: &mut Medium, pairs: &[(usize, usize, Rate)]) -> Done {
     let mut done = Done {
         frames: Vec::new(),
-        widths: vec![[0; 3]; pairs.len()],
+        widths: vec![[0; 5]; pairs.len()],
+        rates: vec![BTreeSet::new(); pairs.len()],
         lost: 0,
     };
     let load = |rate| Load {
@@ -81,12 +94,9 @@ fn saturate(medium: &mut Medium, pairs: &[(usize, usize, Rate)]) -> Done {
         let of = ends
             .iter()
             .position(|(from, _)| *from == aired.from.index());
-        let width = match aired.rate.width() {
-            Width::Mhz20 => 0,
-            Width::Mhz40 => 1,
-            _ => 2,
-        };
-        done.widths[of.expect("a sender")][width] += 1;
+        let of = of.expect("a sender");
+        done.widths[of][aired.rate.width() as usize] += 1;
+        done.rates[of].insert(aired.rate);
         done.lost += u64::from(aired.fate != Fate::Delivered);
     });
     done.frames = found.iter().map(|pair| pair.delivered).collect();
@@ -110,13 +120,18 @@ fn a_narrow_station_in_a_wide_cell_is_as_fast_as_in_a_narrow_one() {
 
 /// A pair on 80 MHz whose primary channel is 36, beside one on 20 MHz.
 fn beside(other: Mhz, rate: Rate) -> Done {
+    beside_in(block(ON_36, Width::Mhz80), other, rate)
+}
+
+/// A pair on this channel, whose primary one is 36, beside one on 20 MHz.
+fn beside_in(own: Block, other: Mhz, rate: Rate) -> Done {
     let stations = [
         (at("a0", 0.0), ON_36),
         (at("a1", 5.0), ON_36),
         (at("b0", 10.0), other),
         (at("b1", 15.0), other),
     ];
-    let blocks = [block(ON_36, Width::Mhz80), block(other, Width::Mhz20)];
+    let blocks = [own, block(other, Width::Mhz20)];
     let mut medium = medium(&blocks, &stations);
     saturate(&mut medium, &[(0, 1, rate), (2, 3, vht(Width::Mhz20))])
 }
@@ -128,7 +143,7 @@ fn a_wide_sender_takes_what_is_free_beside_a_narrow_neighbour() {
         let mut widths = done.widths[0];
         assert!(widths[narrowed] > 100 && widths[2] > 100, "{widths:?}");
         (widths[narrowed], widths[2]) = (0, 0);
-        assert_eq!(widths, [0; 3]);
+        assert_eq!(widths, [0; 5]);
         let sent: u64 = done.widths.iter().flatten().sum();
         assert!(done.lost < sent / 20, "{} of {sent}", done.lost);
     }
@@ -143,4 +158,45 @@ fn narrow_pairs_on_different_channels_of_a_wide_one_are_apart() {
         let share = *one as f64 / *other as f64;
         assert!((share - 1.0).abs() < 0.01, "{share}");
     }
+}
+
+fn punctured(width: Width, bits: u16) -> Block {
+    Block {
+        punctured: Punctured(bits),
+        ..block(ON_36, width)
+    }
+}
+
+#[test]
+fn a_punctured_subchannel_is_its_neighbours() {
+    let rate = eht(Width::Mhz80);
+    let alone = beside_in(punctured(Width::Mhz80, 0x8), ON_149, rate);
+    let together = beside_in(punctured(Width::Mhz80, 0x8), ON_48, rate);
+    assert_eq!(together.lost, 0);
+    assert_eq!(together.frames, alone.frames);
+    // Both are on it without puncturing, so the narrow one has to wait.
+    let shared = beside_in(block(ON_36, Width::Mhz80), ON_48, rate);
+    assert!(10 * shared.frames[1] < 9 * alone.frames[1]);
+}
+
+#[test]
+fn a_narrower_frame_leaves_out_what_is_punctured_in_it() {
+    // Without channel 48, beside one on channel 52: in the second 80 MHz.
+    let done = beside_in(punctured(Width::Mhz160, 0x8), ON_52, eht(Width::Mhz160));
+    let bits = |rate: &Rate| {
+        let scheme = rate.scheme().expect("a rate of EHT");
+        (rate.width(), scheme.punctured)
+    };
+    let found: BTreeSet<_> = done.rates[0].iter().map(bits).collect();
+    let expected = [Width::Mhz80, Width::Mhz160].map(|width| (width, Punctured(0x8)));
+    assert_eq!(found, BTreeSet::from(expected));
+}
+
+#[test]
+fn no_frame_of_80_mhz_leaves_40_out() {
+    // Without channels 44 and 48, beside one on channel 52.
+    let done = beside_in(punctured(Width::Mhz160, 0xc), ON_52, eht(Width::Mhz160));
+    let [on_20, on_40, on_80, on_160, _] = done.widths[0];
+    assert_eq!((on_20, on_80), (0, 0));
+    assert!(on_40 > 100 && on_160 > 100, "{:?}", done.widths);
 }

@@ -8,7 +8,7 @@ use hoplab_base::Instant;
 use super::{Event, Medium};
 use crate::radio::Moment;
 use crate::space::{Antenna, Position, Station};
-use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Width};
+use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Subchannels, Width};
 
 /// A further radio of a multi-link device.
 #[derive(Clone, Debug)]
@@ -114,6 +114,7 @@ impl Medium {
     pub fn place_on(&mut self, radio: RadioId, channel: Mhz) {
         if self.space.place_on(radio, channel) {
             self.radios[radio].leave_channel();
+            self.radios[radio].subchannels = self.space.subchannels(radio);
         }
     }
 
@@ -121,11 +122,12 @@ impl Medium {
     /// [`Block`](crate::Block)).
     pub fn narrow(&mut self, radio: RadioId, widest: Width) {
         self.space.narrow(radio, widest);
+        self.radios[radio].subchannels = self.space.subchannels(radio);
     }
 
-    /// How wide the radio's channel is; none where all have the same.
-    pub fn width(&self, radio: RadioId) -> Option<Width> {
-        self.space.width(radio)
+    /// The radio's channel; none where all have the same.
+    pub fn subchannels(&self, radio: RadioId) -> Option<Subchannels> {
+        self.space.subchannels(radio)
     }
 
     /// From now on an access category of the radio contends like this, and not by

@@ -25,7 +25,7 @@ use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES};
 use crate::{
     Acknowledgement, Aggregate, Agreement, Attempts, Class, Frame, FrameId, Modulation, Numbered,
-    Ofdma, Outcome, RadioId, Rate, To, Unit, Width, MAX_RATES,
+    Ofdma, Outcome, RadioId, Rate, Subchannels, To, Unit, Width, MAX_RATES,
 };
 
 /// How often the sender asks for a BlockAck, if the kernel's rate table has the retry limits.
@@ -98,7 +98,7 @@ struct Room<'a> {
     link: Link,
     /// Until the end of its answer.
     time: Option<Duration>,
-    widest: Option<Width>,
+    widest: Option<Subchannels>,
     share: Option<&'a Share>,
 }
 
@@ -234,10 +234,10 @@ impl Mpdu {
     }
 
     /// Rate and protection of the next try, on a channel no wider than this.
-    fn attempts(&self, widest: Option<Width>) -> Attempts {
+    fn attempts(&self, widest: Option<Subchannels>) -> Attempts {
         let attempts = self.frame.rates[self.entry()];
         Attempts {
-            rate: widest.map_or(attempts.rate, |width| attempts.rate.at_most(width)),
+            rate: widest.map_or(attempts.rate, |channel| attempts.rate.at_most(channel)),
             ..attempts
         }
     }
@@ -419,7 +419,12 @@ impl Flow {
 
     /// Whether its first frames may go beside others', as far as they know. They are of an agreement,
     /// without RTS, at a rate that has PPDUs of several users. No trigger asks stations of VHT.
-    fn candidate(&self, at: usize, widest: Option<Width>, setup: &Setup) -> Option<Candidate> {
+    fn candidate(
+        &self,
+        at: usize,
+        widest: Option<Subchannels>,
+        setup: &Setup,
+    ) -> Option<Candidate> {
         let ofdma = setup.params.ofdma?;
         let head = self.mpdus.front().filter(|_| self.request == Request::No)?;
         let attempts = head.attempts(widest);
@@ -759,7 +764,7 @@ impl Line {
         numbers: &mut Numbers,
         time: Option<Duration>,
         is_first: bool,
-        widest: Option<Width>,
+        widest: Option<Subchannels>,
         link: Link,
         setup: &Setup,
     ) -> Option<Batch> {
@@ -788,7 +793,7 @@ impl Line {
         &mut self,
         numbers: &mut Numbers,
         time: Option<Duration>,
-        widest: Option<Width>,
+        widest: Option<Subchannels>,
         soundings: &Soundings,
         setup: &Setup,
     ) -> Option<Together> {
@@ -924,7 +929,7 @@ impl Line {
     fn candidates(
         &mut self,
         ofdma: Ofdma,
-        widest: Option<Width>,
+        widest: Option<Subchannels>,
         soundings: &Soundings,
         setup: &Setup,
     ) -> Option<(Vec<Candidate>, Option<Unit>)> {

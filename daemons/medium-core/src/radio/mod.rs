@@ -25,7 +25,7 @@ use crate::parts::{
     Access, Agreements, CarrierSense, Duplicates, Effect, Effects, Exchange, Finished, Host,
     Limits, Line, Power, Ppdu, Setup, Timer, Transceiver,
 };
-use crate::{Category, CategoryParams, Counters, Fate, Outcome, RadioId};
+use crate::{Category, CategoryParams, Counters, Fate, Outcome, RadioId, Subchannels};
 pub use ahead::ahead_of;
 use txop::Txop;
 
@@ -68,6 +68,8 @@ pub struct Radio {
     /// Who has announced a null data packet to it, and whose it has measured.
     announced: Option<RadioId>,
     measured: Option<RadioId>,
+    /// Its channel, where radios have different ones.
+    pub subchannels: Option<Subchannels>,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -107,6 +109,7 @@ impl Radio {
             soundings: Soundings::default(),
             announced: None,
             measured: None,
+            subchannels: None,
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),

@@ -178,7 +178,7 @@ impl Radio {
         let mut found: Vec<Candidate> = stations
             .map(|(flow, report)| Candidate {
                 flow,
-                rate: widest.map_or(report.rate, |width| report.rate.at_most(width)),
+                rate: widest.map_or(report.rate, |channel| report.rate.at_most(channel)),
                 served: report.served,
             })
             .collect();

@@ -13,7 +13,7 @@ use crate::parts::{
 };
 use crate::step::Step;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, RTS_BYTES};
-use crate::{Acknowledgement, Outcome, RadioId, Rate, To, Width};
+use crate::{Acknowledgement, Outcome, RadioId, Rate, Subchannels, To, Width};
 
 /// What has won the channel.
 #[derive(Default)]
@@ -42,8 +42,8 @@ pub struct Txop {
     pub(super) triggered: Option<Asked>,
     begun: Instant,
     ends: Instant,
-    /// How wide its PPDUs may be.
-    pub(super) widest: Option<Width>,
+    /// What its PPDUs may take of the channel.
+    pub(super) widest: Option<Subchannels>,
     /// It goes on sending when a SIFS is over.
     pub goes_on: bool,
 }
@@ -128,7 +128,7 @@ impl Radio {
         self.txop.function = function;
         self.txop.begun = at.now;
         self.txop.ends = at.now + txop;
-        self.txop.widest = self.clear_width(at);
+        self.txop.widest = self.clear_part(at);
         self.bsrp(at, effects).or_else(|| self.first_exchange(at))
     }
 
@@ -167,14 +167,20 @@ impl Radio {
         self.resume(at, effects);
     }
 
-    /// As wide as secondary channels have been idle for PIFS (10.23.2.5). None where all are.
-    fn clear_width(&self, at: Moment<'_>) -> Option<Width> {
+    /// The part of the channel whose secondary channels have been idle for PIFS (10.23.2.5). None where
+    /// that is all of it, and no subchannel is punctured.
+    fn clear_part(&self, at: Moment<'_>) -> Option<Subchannels> {
         let timing = &at.setup.timing;
         let pifs = timing.sifs + timing.slot;
         let sides = (self.transceiver).idle_sides(pifs, at.now, &at.setup.hearing);
-        [Width::Mhz20, Width::Mhz40, Width::Mhz80]
+        let idle = [Width::Mhz20, Width::Mhz40, Width::Mhz80]
             .get(sides)
-            .copied()
+            .copied();
+        let whole = self.subchannels;
+        match idle {
+            Some(width) => Some(whole.map_or(width.into(), |whole| whole.part(width))),
+            None => whole.filter(|whole| !whole.punctured.is_none()),
+        }
     }
 
     /// The next batch of its line, or the RTS before it.

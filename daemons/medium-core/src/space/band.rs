@@ -3,15 +3,17 @@
 //! (IEEE 802.11-2020 21.3.14, 21.3.18.5).
 
 use crate::dbm::to_db;
-use crate::{Mhz, Width};
+use crate::{Mhz, Punctured, Subchannels, Width};
 
-const PRIMARY: u16 = 20;
+const SUBCHANNEL: u16 = 20;
 
-/// Frequencies in MHz, from and to. All of them where both are 0: of radios with one common channel.
+/// Frequencies in MHz, from and to, without those of punctured subchannels. All of them where both are
+/// 0: of radios with one common channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     low: u16,
     high: u16,
+    punctured: Punctured,
 }
 
 impl Span {
@@ -19,16 +21,35 @@ impl Span {
         Self {
             low,
             high: low + width,
+            punctured: Punctured::NONE,
         }
     }
 
-    fn mhz(self) -> u16 {
+    /// Punctured subchannels included.
+    fn width(self) -> u16 {
         self.high - self.low
     }
 
+    fn mhz(self) -> u16 {
+        self.width() - SUBCHANNEL * self.punctured.count()
+    }
+
+    /// Channels that overlap have subchannels in common.
     fn common(self, other: Self) -> Option<Self> {
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
-        (low < high).then_some(Self { low, high })
+        if low >= high {
+            return None;
+        }
+        let within = |one: Self| {
+            let first = (low - one.low) / SUBCHANNEL;
+            one.punctured.within(first, (high - low) / SUBCHANNEL).0
+        };
+        let common = Self {
+            low,
+            high,
+            punctured: Punctured(within(self) | within(other)),
+        };
+        (common.mhz() > 0).then_some(common)
     }
 
     /// The share of a signal on these frequencies that falls into others. Its power is spread evenly.
@@ -81,7 +102,7 @@ impl Heard {
     /// By a radio on the same channel.
     pub const WHOLE: Self = Self {
         hear: Hear::Frame,
-        span: Span { low: 0, high: 0 },
+        span: Span::new(0, 0),
         db: 0.0,
     };
 
@@ -109,7 +130,7 @@ impl Extent {
     };
 }
 
-/// The channel of a radio, of 20 to 160 MHz. One 20 MHz channel of it is the primary one.
+/// The channel of a radio, of 20 to 320 MHz. One 20 MHz channel of it is the primary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
     primary: Span,
@@ -121,21 +142,46 @@ impl Band {
     /// and the channel's width.
     pub fn new(primary: Mhz, low: Mhz, width: Width) -> Self {
         let mut band = Self {
-            primary: Span::new(primary.0 as u16 - PRIMARY / 2, PRIMARY),
+            primary: Span::new(primary.0 as u16 - SUBCHANNEL / 2, SUBCHANNEL),
             whole: Span::new(low.0 as u16, u16::MAX - low.0 as u16),
         };
         band.whole = band.part(width);
         band
     }
 
+    /// The same without these subchannels, of which none is the primary one.
+    pub fn without(mut self, punctured: Punctured) -> Self {
+        self.whole.punctured = punctured.within(0, self.whole.width() / SUBCHANNEL);
+        self
+    }
+
+    /// The part of it that is no wider.
+    pub fn narrowed(self, width: Width) -> Self {
+        Self {
+            whole: self.part(width),
+            ..self
+        }
+    }
+
+    pub fn subchannels(self) -> Subchannels {
+        let mhz = self.whole.width();
+        let width = Width::ALL.into_iter().find(|width| width.mhz() >= mhz);
+        Subchannels {
+            width: width.unwrap_or(Width::Mhz320),
+            primary: (self.primary.low - self.whole.low) / SUBCHANNEL,
+            punctured: self.whole.punctured,
+        }
+    }
+
     /// What a PPDU of this width takes: the channel of that width that has the primary one in it.
     fn part(self, width: Width) -> Span {
         let mhz = width.mhz();
-        if mhz >= self.whole.mhz() {
+        if mhz >= self.whole.width() {
             return self.whole;
         }
         let steps = (self.primary.low - self.whole.low) / mhz;
-        Span::new(self.whole.low + steps * mhz, mhz)
+        let part = Span::new(self.whole.low + steps * mhz, mhz);
+        part.common(self.whole).unwrap_or(part)
     }
 
     /// Secondary channels with a part of `span`.
@@ -143,15 +189,9 @@ impl Band {
         let mut sides = 0;
         for (side, pair) in Width::ALL.windows(2).enumerate() {
             let (inner, outer) = (self.part(pair[0]), self.part(pair[1]));
-            let below = Span {
-                low: outer.low,
-                high: inner.low,
-            };
-            let above = Span {
-                low: inner.high,
-                high: outer.high,
-            };
-            let is_hit = |part: Span| part.low < part.high && part.common(span).is_some();
+            let below = Span::new(outer.low, inner.low - outer.low);
+            let above = Span::new(inner.high, outer.high - inner.high);
+            let is_hit = |part: Span| part.common(span).is_some();
             sides |= u8::from(is_hit(below) || is_hit(above)) << side;
         }
         Sides(sides)
@@ -225,6 +265,58 @@ mod tests {
         // Its own 40 MHz contain the primary channel of 36.
         let heard = on(5200, Width::Mhz40);
         assert_eq!((heard.hear, heard.db), (Hear::Frame, 0.0));
+    }
+
+    /// 80 MHz on channel 36 without channel 48.
+    fn punctured() -> Band {
+        band(5180, Width::Mhz80).without(Punctured(0x8))
+    }
+
+    #[test]
+    fn a_punctured_subchannel_is_neither_sensed_nor_occupied() {
+        let (own, on_48) = (punctured(), band(5240, Width::Mhz20));
+        assert_eq!(own.hears(on_48, wide(Width::Mhz20)), None);
+        assert_eq!(on_48.hears(own, wide(Width::Mhz80)), None);
+        let duplicate = Extent {
+            width: Width::Mhz80,
+            is_duplicate: true,
+        };
+        assert_eq!(on_48.hears(own, duplicate), None);
+        // Half of it is on channel 44, which counts as one of the secondary 40 MHz.
+        let heard = own.hears(band(5240, Width::Mhz40), wide(Width::Mhz40));
+        let heard = heard.expect("half of it");
+        assert!(matches!(heard.hear, Hear::Beside(sides) if sides.has(1) && !sides.has(0)));
+        assert_eq!(heard.db, to_db(0.5));
+    }
+
+    #[test]
+    fn stations_of_a_punctured_cell_hear_all_of_each_other() {
+        let heard = punctured().hears(punctured(), wide(Width::Mhz80));
+        let heard = heard.expect("the whole frame");
+        assert_eq!((heard.hear, heard.db), (Hear::Frame, 0.0));
+        // One whose channel is whole sends on more than they listen to.
+        let other = band(5180, Width::Mhz80);
+        let heard = punctured().hears(other, wide(Width::Mhz80)).unwrap();
+        assert_eq!((heard.hear, heard.db), (Hear::Preamble, to_db(0.75)));
+        let heard = other.hears(punctured(), wide(Width::Mhz80)).unwrap();
+        assert_eq!((heard.hear, heard.db), (Hear::Frame, 0.0));
+    }
+
+    #[test]
+    fn power_is_spread_over_what_is_left() {
+        let sent = punctured().whole;
+        assert_eq!(sent.share_in(Span::new(5230, 20)), 0.0);
+        assert_eq!(sent.share_in(Span::new(5170, 40)), 2.0 / 3.0);
+        assert_eq!(Span::new(5170, 80).share_in(sent), 0.75);
+    }
+
+    #[test]
+    fn a_narrower_station_has_a_part_of_a_punctured_channel() {
+        let upper = band(5220, Width::Mhz80).without(Punctured(0x2));
+        let part = upper.narrowed(Width::Mhz40).subchannels();
+        assert_eq!(part, Width::Mhz40.into());
+        let whole = upper.subchannels();
+        assert_eq!((whole.primary, whole.punctured), (2, Punctured(0x2)));
     }
 
     #[test]

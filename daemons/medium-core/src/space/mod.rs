@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use hoplab_base::{Duration, Instant};
 
-use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId, Width};
+use crate::{Dbm, LinkId, MediumId, Mhz, Params, RadioId, Subchannels, Width};
 use antennas::Antennas;
 use band::Heard;
 use cells::Cells;
@@ -267,9 +267,9 @@ impl Space {
         self.changed();
     }
 
-    /// How wide the radio's channel is; none where all have the same.
-    pub fn width(&self, radio: RadioId) -> Option<Width> {
-        self.tuning.width(radio)
+    /// The radio's channel; none where all have the same.
+    pub fn subchannels(&self, radio: RadioId) -> Option<Subchannels> {
+        self.tuning.subchannels(radio)
     }
 
     /// Mean power of `from` at `to`.

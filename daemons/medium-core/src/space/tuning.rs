@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::band::{Band, Extent, Heard};
-use crate::{Block, Leak, MediumId, Mhz, Params, RadioId, Width};
+use crate::{Block, Leak, MediumId, Mhz, Params, RadioId, Subchannels, Width};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tuned {
@@ -48,11 +48,9 @@ impl Tuning {
         !self.blocks.is_empty()
     }
 
-    /// How wide the radio's channel is; none where all have the same.
-    pub fn width(&self, radio: RadioId) -> Option<Width> {
-        let tuned = self.radios.get(radio.index())?;
-        let block = self.block(tuned)?;
-        Some(tuned.widest.map_or(block.width, |own| own.min(block.width)))
+    /// The radio's channel; none where all have the same.
+    pub fn subchannels(&self, radio: RadioId) -> Option<Subchannels> {
+        self.band(radio).map(Band::subchannels)
     }
 
     /// Where the radio is; none if it was not tuned.
@@ -66,9 +64,11 @@ impl Tuning {
     }
 
     fn band(&self, radio: RadioId) -> Option<Band> {
-        let width = self.width(radio)?;
-        let block = self.block(&self.radios[radio.index()])?;
-        Some(Band::new(block.primary, block.low, width))
+        let tuned = self.radios.get(radio.index())?;
+        let block = self.block(tuned)?;
+        let band = Band::new(block.primary, block.low, block.width);
+        let band = band.without(block.punctured);
+        Some(tuned.widest.map_or(band, |own| band.narrowed(own)))
     }
 
     /// From now on only radios of the same medium hear it, and it them.
