@@ -17,6 +17,8 @@ const ON_40: Mhz = Mhz(5200);
 const ON_44: Mhz = Mhz(5220);
 const ON_48: Mhz = Mhz(5240);
 const ON_52: Mhz = Mhz(5260);
+/// In the second half of 320 MHz that begin with channel 36, as 6 GHz has them.
+const ON_100: Mhz = Mhz(5340);
 /// Far away.
 const ON_149: Mhz = Mhz(5745);
 const BYTES: usize = 1536;
@@ -158,6 +160,15 @@ fn narrow_pairs_on_different_channels_of_a_wide_one_are_apart() {
         let share = *one as f64 / *other as f64;
         assert!((share - 1.0).abs() < 0.01, "{share}");
     }
+}
+
+#[test]
+fn a_busy_half_of_320_mhz_leaves_the_other() {
+    let done = beside_in(block(ON_36, Width::Mhz320), ON_100, eht(Width::Mhz320));
+    let [.., on_160, on_320] = done.widths[0];
+    assert!(on_160 > 100 && on_320 > 100, "{:?}", done.widths);
+    let sent: u64 = done.widths.iter().flatten().sum();
+    assert!(done.lost < sent / 20, "{} of {sent}", done.lost);
 }
 
 fn punctured(width: Width, bits: u16) -> Block {

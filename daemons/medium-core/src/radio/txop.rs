@@ -11,6 +11,7 @@ use super::{Moment, Radio};
 use crate::parts::{
     Asked, Batch, BlockAck, Due, Effect, Effects, Ppdu, Setup, Timer, Together, Wake,
 };
+use crate::space::Sides;
 use crate::step::Step;
 use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, RTS_BYTES};
 use crate::{Acknowledgement, Outcome, RadioId, Rate, Subchannels, To, Width};
@@ -173,12 +174,10 @@ impl Radio {
         let timing = &at.setup.timing;
         let pifs = timing.sifs + timing.slot;
         let sides = (self.transceiver).idle_sides(pifs, at.now, &at.setup.hearing);
-        let idle = [Width::Mhz20, Width::Mhz40, Width::Mhz80]
-            .get(sides)
-            .copied();
+        let idle = Width::ALL.get(sides).filter(|_| sides < Sides::COUNT);
         let whole = self.subchannels;
         match idle {
-            Some(width) => Some(whole.map_or(width.into(), |whole| whole.part(width))),
+            Some(&width) => Some(whole.map_or(width.into(), |whole| whole.part(width))),
             None => whole.filter(|whole| !whole.punctured.is_none()),
         }
     }
