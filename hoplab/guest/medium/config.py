@@ -18,6 +18,7 @@ from hoplab.model.network.wlans import (
     categories_of,
     channel_of,
     links_of,
+    punctured_of,
     width_of,
 )
 
@@ -56,6 +57,7 @@ def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> Reso
                 nic=station.nic,
                 channel=channel_of(scenario, wlan),
                 width_mhz=width_of(scenario, wlan),
+                punct_bitmap=punctured_of(wlan),
                 links=links_of(wlan),
                 beacon_offset_ms=beacon_offset_of(wlan),
                 edca=categories_of(wlan),

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 
 from hoplab.model.checks.multilink import check_links
+from hoplab.model.checks.puncturing import check_puncturing
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.backbones import Backbone
 from hoplab.model.keys.cells import PS_POLL, TWT, U_APSD, Cell
@@ -32,6 +33,7 @@ def check_cells(scenario: Resolved) -> None:
     _networks(scenario)
     _power_save(scenario)
     check_links(scenario)
+    check_puncturing(scenario)
     for i, cell in enumerate(scenario.cell):
         _secured(scenario, cell, i)
         _within_reach(scenario, cell, i)

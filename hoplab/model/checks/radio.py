@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories_of_radios
 from hoplab.model.checks.channels import Place, check_channels
+from hoplab.model.checks.puncturing import check_punctured_stations
 from hoplab.model.checks.names import known, named_once
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
@@ -210,6 +211,7 @@ def check_medium(medium: ResolvedMedium) -> None:
         medium.radio,
         [Place(f"station.{i}", station.channel) for i, station in enumerate(medium.station)],
     )
+    check_punctured_stations(medium)
     check_snr(medium.snr, names, medium.radio, medium.event)
     check_surroundings(medium, names)
     for key, tables in (("loss", medium.loss), ("event", medium.event)):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from hoplab.model.keys.declare import Integer, Label, Name, Table, key
-from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, PunctBitmap
 
 
 class Backbone(Table):
@@ -27,6 +27,9 @@ class Backbone(Table):
     )
     channel: Integer | None = key(
         None, "in the band of `radio.channel`, the default", ge=1, le=LAST_6_GHZ_CHANNEL
+    )
+    punct_bitmap: PunctBitmap | None = key(
+        None, "20 MHz subchannels that are left out, as a cell's key of this name"
     )
 
     @model_validator(mode="after")

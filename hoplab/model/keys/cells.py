@@ -20,7 +20,7 @@ from hoplab.model.keys.declare import (
 )
 from hoplab.model.keys.links import Link, require_room
 from hoplab.model.keys.multilink import MAX_FURTHER_LINKS, FurtherLink
-from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Width
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, PunctBitmap, Width
 
 LONGEST_SSID_BYTES = 32
 """IEEE 802.11-2020 9.4.2.2."""
@@ -75,6 +75,11 @@ class Cell(Table):
     )
     width_mhz: Width | None = key(
         None, "of its channel, no more than `radio.width_mhz`, the default", unit="MHz"
+    )
+    punct_bitmap: PunctBitmap | None = key(
+        None,
+        "20 MHz subchannels that 802.11be leaves out, the lowest in the lowest bit, as hostapd's key "
+        "([puncturing](medium.md#punctured-subchannels))",
     )
     links: tuple[FurtherLink, ...] = key(
         (),

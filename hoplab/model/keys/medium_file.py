@@ -10,7 +10,7 @@ from hoplab.model.keys.faults import Event, Loss
 from hoplab.model.keys.interferers import MAX_INTERFERERS, Interferer
 from hoplab.model.keys.measure import Recorded, Seeded
 from hoplab.model.keys.multilink import MAX_FURTHER_LINKS, FurtherLink
-from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, Radio, Width
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, Nic, PunctBitmap, Radio, Width
 from hoplab.model.keys.snr import MAX_MEASURED_LINKS, Snr
 from hoplab.model.keys.stations import Placed
 
@@ -28,6 +28,11 @@ class RadioStation(Placed):
     )
     width_mhz: Width | None = key(
         None, "of its channel, no more than [radio] has, the default", unit="MHz"
+    )
+    punct_bitmap: PunctBitmap | None = key(
+        None,
+        "20 MHz subchannels of its channel that 802.11be leaves out, the lowest in the lowest bit; the "
+        "same for all on the channel",
     )
     links: tuple[FurtherLink, ...] = key(
         (), "its further links, with 802.11be", max_length=MAX_FURTHER_LINKS

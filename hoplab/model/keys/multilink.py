@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from hoplab.model.keys.declare import Integer, Table, key
-from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Band, Width
+from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Band, PunctBitmap, Width
 
 MAX_FURTHER_LINKS = 2
 
@@ -14,4 +14,7 @@ class FurtherLink(Table):
 
     channel: Integer = key(..., "another one than the cell's", ge=1, le=LAST_6_GHZ_CHANNEL)
     width_mhz: Width | None = key(None, "default: the cell's", unit="MHz")
+    punct_bitmap: PunctBitmap | None = key(
+        None, "20 MHz subchannels of it that are left out, as the cell's key of this name"
+    )
     band_ghz: Band | None = key(None, "5 or 6; default: `radio.channel`'s", unit="GHz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from hoplab.model.keys.declare import (
     LEAST_DBM,
@@ -122,6 +122,8 @@ RateOrAuto = Annotated[
 ]
 HeaderRate = Annotated[float, *one_of((1, 2, 6), "rate of a PLCP header in Mbit/s")]
 Width = Annotated[int, *one_of((20, 40, 80, 160, 320), "width in MHz")]
+PunctBitmap = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
+"""A bit for each 20 MHz of a channel of up to 320 MHz."""
 Aggregation = Annotated[bool | str, *one_of((True, False, "kernel"), "way to aggregate")]
 Band = Annotated[float, *one_of((BAND_2_GHZ, BAND_5_GHZ, BAND_6_GHZ), "band in GHz")]
 Guard = Annotated[int, *one_of((800, 400, 1600, 3200), "guard interval in ns")]

@@ -12,6 +12,7 @@ from hoplab.model.keys.interferers import SILENT_DBM, Interferer
 from hoplab.model.keys.resolved import ResolvedRadio
 from hoplab.model.network.channels import channel_mhz, signal_mhz
 from hoplab.model.network.leakage import Band, filter_mhz
+from hoplab.model.network.puncturing import remaining_mhz
 
 HOP_MHZ = 1.0
 """Width of Bluetooth's channels."""
@@ -41,9 +42,15 @@ def courses(one: Interferer) -> dict[str, Any]:
     return {"steps": {"points": points, "period_ns": nanoseconds(period_s)}}
 
 
-def shares(one: Interferer, radio: ResolvedRadio, widths: dict[int, int]) -> list[dict[str, Any]]:
+def shares(
+    one: Interferer,
+    radio: ResolvedRadio,
+    widths: dict[int, int],
+    punctured: dict[int, int],
+) -> list[dict[str, Any]]:
     """Return what each channel in use gets of an interferer, that of ``radio`` first. ``widths``
-    are those of the channels, in MHz."""
+    are those of the channels, in MHz. ``punctured`` has the bitmaps of those that leave subchannels
+    out."""
     found = []
     for channel in (radio.channel, *(other for other in widths if other != radio.channel)):
         width = widths.get(channel, radio.width_mhz)
@@ -54,11 +61,17 @@ def shares(one: Interferer, radio: ResolvedRadio, widths: dict[int, int]) -> lis
             found.append({**share, "db": 0.0, "hops": [first, last]})
         else:
             low, high = one.band_mhz
-            common = min(high, heard[1]) - max(low, heard[0])
+            left = remaining_mhz(*signal_mhz(radio, channel, width), punctured.get(channel, 0))
+            common = sum(_common_mhz(one.band_mhz, part, heard) for part in left)
             # A channel without any has an entry too: the first one is that of untuned radios.
-            part = max(common, 0.0) / (high - low)
+            part = common / (high - low)
             found.append({**share, "db": 10 * math.log10(part) if part else SILENT_DBM})
     return found
+
+
+def _common_mhz(*spans: tuple[float, float]) -> float:
+    """Return how much all of these bands share."""
+    return max(min(high for _, high in spans) - max(low for low, _ in spans), 0.0)
 
 
 def _hops(one: Interferer) -> int:

@@ -184,7 +184,7 @@ def _surroundings(medium: ResolvedMedium, epoch_ns: int) -> dict[str, Any]:
                 if (stop_s := one.stop_s or end_s) is None
                 else epoch_ns + nanoseconds(stop_s),
                 "course": courses(one),
-                "shares": shares(one, medium.radio, _widths(medium)),
+                "shares": shares(one, medium.radio, _widths(medium), _bitmaps(medium)),
             }
             for one in medium.interferer
         ],
@@ -232,6 +232,29 @@ def _widths(medium: ResolvedMedium) -> dict[int, int]:
     return dict(sorted(widths.items()))
 
 
+def _punctured(medium: ResolvedMedium) -> dict[tuple[float, int], tuple[int, int]]:
+    """Return the width in MHz and the bitmap of each punctured channel, by its band and number."""
+    radio, found = medium.radio, dict[tuple[float, int], tuple[int, int]]()
+    for station in medium.station:
+        uses = [(radio.band, *_tuned(station, radio), station.punct_bitmap)]
+        for link in _links(station, radio):
+            uses.append((link.band_ghz, link.channel, link.width_mhz, link.punct_bitmap))
+        for band_ghz, channel, width_mhz, bitmap in uses:
+            if bitmap:
+                widest_mhz, _ = found.get((band_ghz, channel), (0, 0))
+                found[band_ghz, channel] = max(width_mhz, widest_mhz), bitmap
+    return dict(sorted(found.items()))
+
+
+def _bitmaps(medium: ResolvedMedium) -> dict[int, int]:
+    """Return the bitmaps of punctured channels in the radio's band."""
+    return {
+        channel: bitmap
+        for (band_ghz, channel), (_, bitmap) in _punctured(medium).items()
+        if band_ghz == medium.radio.band
+    }
+
+
 def _blocks(medium: ResolvedMedium) -> list[dict[str, int]]:
     """Return the channels in use where radios hear only parts of each other's. Empty where all use
     all of theirs, and channels share no frequencies."""
@@ -240,15 +263,19 @@ def _blocks(medium: ResolvedMedium) -> list[dict[str, int]]:
         return []  # there what another channel gets is a leak
     spans = [span_mhz(radio, channel, width) for channel, width in widths.items()]
     whole = all(station.width_mhz in (None, radio.width_mhz) for station in medium.station)
-    if whole and not any(overlaps(*pair) for pair in itertools.combinations(spans, 2)):
+    punctured = _punctured(medium)
+    apart = not any(overlaps(*pair) for pair in itertools.combinations(spans, 2))
+    if whole and apart and not punctured:
         return []
+    used = {(radio.band, channel): (width, 0) for channel, width in widths.items()} | punctured
     return [
         {
-            "primary_mhz": channel_mhz(radio.band, channel),
-            "low_mhz": grid_mhz(radio.band, channel),
+            "primary_mhz": channel_mhz(band, channel),
+            "low_mhz": grid_mhz(band, channel),
             "width_mhz": width,
+            **({"punctured": bitmap} if bitmap else {}),
         }
-        for channel, width in widths.items()
+        for (band, channel), (width, bitmap) in used.items()
     ]
 
 

@@ -13,4 +13,5 @@ def completed(link: FurtherLink, width_mhz: int, band_ghz: float) -> ResolvedLin
         channel=link.channel,
         width_mhz=link.width_mhz or width_mhz,
         band_ghz=link.band_ghz or band_ghz,
+        punct_bitmap=link.punct_bitmap,
     )

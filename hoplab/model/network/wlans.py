@@ -94,6 +94,11 @@ def width_of(scenario: Resolved, wlan: Wlan) -> int | None:
     return cell.width_mhz
 
 
+def punctured_of(wlan: Wlan) -> int | None:
+    """Return the subchannels of a radio's channel that are left out, as bits."""
+    return wlan.network and wlan.network.punct_bitmap
+
+
 def links_of(wlan: Wlan) -> tuple[FurtherLink, ...]:
     """Return a radio's further links."""
     return wlan.network.links if isinstance(wlan.network, ResolvedCell) else ()

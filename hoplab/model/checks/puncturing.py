@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refuse punctured subchannels that 802.11be does not allow, or that networks do not share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from hoplab.model.errors import ScenarioError
+from hoplab.model.keys.multilink import FurtherLink
+from hoplab.model.keys.resolved import Resolved, ResolvedMedium, ResolvedRadio
+from hoplab.model.network.channels import channel_mhz, span_mhz
+from hoplab.model.network.multilink import completed
+from hoplab.model.network.puncturing import ALLOWED, SUBCHANNEL_MHZ, patterns
+
+
+class Network(NamedTuple):
+    """A table with a channel of its own, and what it punctures."""
+
+    table: str
+    band_ghz: float
+    channel: int
+    width_mhz: int
+    bitmap: int
+
+    @property
+    def place(self) -> tuple[float, int]:
+        """Its band and channel."""
+        return self.band_ghz, self.channel
+
+    @property
+    def key(self) -> str:
+        return f"{self.table}.punct_bitmap: {self.bitmap:#x}"
+
+
+def check_puncturing(scenario: Resolved) -> None:
+    """Raise `ScenarioError` for the first cell, link or backbone that cannot be."""
+    radio = scenario.radio
+    networks: list[Network] = []
+    for i, cell in enumerate(scenario.cell):
+        channel, width_mhz = cell.channel or radio.channel, cell.width_mhz or radio.width_mhz
+        own = Network(f"cell.{i}", radio.band, channel, width_mhz, cell.punct_bitmap or 0)
+        networks += [own, *_further(f"cell.{i}", cell.links, width_mhz, radio.band)]
+    for i, one in enumerate(scenario.backbone):
+        channel, bitmap = one.channel or radio.channel, one.punct_bitmap or 0
+        networks.append(Network(f"backbone.{i}", radio.band, channel, radio.width_mhz, bitmap))
+    _possible(radio, networks)
+
+
+def check_punctured_stations(medium: ResolvedMedium) -> None:
+    """Raise `ScenarioError` for the first station of the medium's file that cannot be. A bitmap is of
+    the channel of the widest station on it."""
+    radio = medium.radio
+    stations: list[Network] = []
+    for i, one in enumerate(medium.station):
+        channel, width_mhz = one.channel or radio.channel, one.width_mhz or radio.width_mhz
+        own = Network(f"station.{i}", radio.band, channel, width_mhz, one.punct_bitmap or 0)
+        stations += [own, *_further(f"station.{i}", one.links, radio.width_mhz, radio.band)]
+    widest: dict[tuple[float, int], int] = {}
+    for one in stations:
+        widest[one.place] = max(one.width_mhz, widest.get(one.place, 0))
+    _possible(radio, [one._replace(width_mhz=widest[one.place]) for one in stations])
+
+
+def _further(
+    table: str, links: Sequence[FurtherLink], width_mhz: int, band_ghz: float
+) -> list[Network]:
+    """Return the further links of a table with this width and band."""
+    whole = [completed(link, width_mhz, band_ghz) for link in links]
+    return [
+        Network(f"{table}.links.{j}", one.band_ghz, one.channel, one.width_mhz, one.punct_bitmap or 0)
+        for j, one in enumerate(whole)
+    ]
+
+
+def _possible(radio: ResolvedRadio, networks: Sequence[Network]) -> None:
+    for one in networks:
+        if one.bitmap:
+            _with_radio(radio, one)
+            _pattern(radio, one)
+    for first, second in combinations(networks, 2):
+        if first.place == second.place and first.bitmap != second.bitmap:
+            raise ScenarioError(
+                f"{second.key}, but {first.table} is on channel {first.channel} too, with "
+                f"{first.bitmap:#x}; use the same, or another channel"
+            )
+
+
+def _with_radio(radio: ResolvedRadio, one: Network) -> None:
+    if radio.standard != "802.11be":
+        raise ScenarioError(
+            f'{one.key}: puncturing is 802.11be\'s, and radio.standard is "{radio.standard}"; use '
+            'profile "80211be", or remove it'
+        )
+    impossible = {
+        f'radio.rules = "{radio.rules}"': radio.rules != "edca",
+        f'radio.mu_mimo = "{radio.mu_mimo}"': radio.mu_mimo != "none",
+    }
+    for what, holds in impossible.items():
+        if holds:
+            raise ScenarioError(f"{one.key}: does not go with {what}; remove one")
+
+
+def _pattern(radio: ResolvedRadio, one: Network) -> None:
+    in_band = radio.model_copy(update={"band_ghz": one.band_ghz})
+    low_mhz, _ = span_mhz(in_band, one.channel, one.width_mhz)
+    primary_mhz = channel_mhz(one.band_ghz, one.channel) - SUBCHANNEL_MHZ / 2
+    primary = round((primary_mhz - low_mhz) / SUBCHANNEL_MHZ)
+    if one.width_mhz not in ALLOWED:
+        raise ScenarioError(
+            f"{one.key}: needs a channel of 80, 160 or 320 MHz, and this one has {one.width_mhz}; "
+            "raise width_mhz, or remove it"
+        )
+    if one.bitmap not in patterns(one.width_mhz):
+        raise ScenarioError(
+            f"{one.key}: of {one.width_mhz} MHz may be punctured {ALLOWED[one.width_mhz]}; the lowest "
+            "bit is the lowest 20 MHz"
+        )
+    if one.bitmap >> primary & 1:
+        raise ScenarioError(
+            f"{one.key}: has bit {primary}, which is channel {one.channel}, the primary one; puncture "
+            "others, or move channel"
+        )
