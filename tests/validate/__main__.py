@@ -41,6 +41,7 @@ PARTS = {
     "wifi/mu-mimo": "mu_mimo:items",
     "wifi/eht-ofdma": "eht_ofdma:items",
     "wifi/widths": "widths:items",
+    "wifi/puncture": "puncture:items",
     "wifi/2-ghz": "two_ghz:items",
     "wifi/power-save": "power_save:items",
     "wifi/roaming": "roaming:items",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,9 @@ STARTED_S, DURATION_S = 0.4, 2.4
 SEEDS = (1, 2, 3, 4, 5)
 SIMULATED_US = 20e6
 MBPS_A_FRAME = 8 * PAYLOAD / SIMULATED_US
+
+Exchange = Callable[[int], tuple[float, float]]
+"""How long a frame on a width in MHz takes, and a frame with its ACK."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ class Function:
         self.from_us = until_us + BEST_EFFORT.difs_us
 
 
-def alone_mbps(case: Case) -> tuple[float, float]:
-    """Payload of the wide cell and of the narrow one."""
+def alone_mbps(case: Case, exchange_us: Exchange = exchange_us) -> tuple[float, float]:
+    """Payload of the wide cell and of the narrow one, whose frames last so long."""
     wide, narrow = Function(1), Function(2)
     whole, part, own = map(exchange_us, (case.wide_mhz, case.narrowed_mhz, case.narrow_mhz))
     busy_us = -math.inf
