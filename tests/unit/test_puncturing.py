@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Punctured subchannels of 802.11be (`punct_bitmap`): the medium's document, and what is refused."""
+"""Punctured subchannels of 802.11be: the medium's document, and which ones are refused."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells of 802.11be that puncture subchannels, through the kernel, against formulas.
 
-A saturated access point on each kind of pattern has the formula of `tests.validate.high_efficiency`.
-Its symbols have the data subcarriers of the large multiple resource unit that is left (802.11be-2024
-table 36-19).
+A saturated access point on each kind of pattern has the formula of
+`tests.validate.high_efficiency`. Its symbols have the data subcarriers of the large multiple
+resource unit that is left (802.11be-2024 table 36-19).
 
 Stations that its access point serves together have units on what is left, by the times of
 `tests.validate.eht_ofdma`.
@@ -26,7 +26,7 @@ from tests.validate import eht_ofdma, high_efficiency, widths
 from tests.validate.aggregation import Case
 from tests.validate.high_efficiency import PAYLOAD, SEEDS, maximum_mbps, received
 from tests.validate.runs import measure_seeds
-from tests.validate.saturation import Scheme, received_mbps, sender, station
+from tests.validate.saturation import BEST_EFFORT, Scheme, received_mbps, sender, station
 
 MCS = 11
 CODED_BITS, CODE = {7: 6, 11: 10}, (5, 6)
@@ -42,8 +42,8 @@ PATTERNS = {
     "320-80/3x996": (320, 0x00F0, 2940, 7),
     "320-40/3x996+484": (320, 0x000C, 3408, 7),
 }
-"""Width in MHz, bitmap, data subcarriers of what is left (table 36-19), and MCS. At a higher one the
-8 us between the starts of frames would limit all of 320 MHz alike."""
+"""Width in MHz, bitmap, data subcarriers of what is left (table 36-19), and MCS. At a higher one
+the 8 us between the starts of frames would limit all of 320 MHz alike."""
 BITMAP = 0x8
 """Of 80 MHz on channel 36 it leaves out channel 48."""
 SHARED_TONES = {3: 234, 6: 102, 12: 48}
@@ -105,7 +105,7 @@ def exchange_us(tones: int) -> tuple[float, float]:
 def alone_mbps(tones: int) -> float:
     """Return what single frames carry on so many data subcarriers."""
     _, spent_us = exchange_us(tones)
-    return 8 * PAYLOAD / (widths.BEST_EFFORT.backoff_us + spent_us)
+    return 8 * PAYLOAD / (BEST_EFFORT.backoff_us + spent_us)
 
 
 def expected_mbps(punctures: bool) -> dict[str, float]:

@@ -303,7 +303,12 @@ fn eht(scheme: Scheme, user: Option<User>) -> radiotap::Eht {
             Width::Mhz320 => 4,
         },
         guard: guard(scheme),
-        unit: scheme.unit.map(|unit| unit as u8),
+        unit: (scheme.unit.map(|unit| unit as u8))
+            .or_else(|| units::left(scheme.width, scheme.punctured)),
+        punctured: match scheme.unit {
+            Some(_) => 0,
+            None => units::pattern(scheme.width, scheme.punctured),
+        },
         uplink: user.is_some_and(|user| user.triggered),
     }
 }

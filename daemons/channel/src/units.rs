@@ -57,11 +57,47 @@ pub fn contents(unit: Unit, width: Width) -> [[u8; 4]; 2] {
     contents
 }
 
+/// Radiotap's number of the multiple resource unit that is left of a punctured channel, where one is.
+pub fn left(width: Width, punctured: Punctured) -> Option<u8> {
+    match (width, punctured.count()) {
+        (Width::Mhz80, 1) => Some(10),
+        (Width::Mhz160, 2) => Some(11),
+        (Width::Mhz160, 1) => Some(12),
+        (Width::Mhz320, 6) => Some(13),
+        (Width::Mhz320, 4) => Some(14),
+        (Width::Mhz320, 2) => Some(15),
+        _ => None,
+    }
+}
+
+/// The row of this pattern in 802.11be-2024 table 36-30: U-SIG's Punctured Channel Information of a
+/// PPDU to one user. 0 for none.
+pub fn pattern(width: Width, punctured: Punctured) -> u8 {
+    /// Of the patterns of an end of 320 MHz with 40 MHz beside, the lowest end first.
+    const LOWEST_END: u16 = 13;
+    const HIGHEST_END: u16 = 19;
+    let bits = punctured.0;
+    let first = bits.trailing_zeros() as u16;
+    let row = match (width, punctured.count()) {
+        (Width::Mhz80 | Width::Mhz160, 1) => 1 + first,
+        (Width::Mhz160, 2) => 9 + first / 2,
+        (Width::Mhz320, 2) => 1 + first / 2,
+        (Width::Mhz320, 4) => 9 + first / 4,
+        (Width::Mhz320, 6) if bits & 0xf == 0xf => {
+            let beside = (bits & !0xf).trailing_zeros() as u16;
+            LOWEST_END + beside / 2 - 2
+        }
+        (Width::Mhz320, 6) => HIGHEST_END + first / 2,
+        _ => 0,
+    };
+    row as u8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use Unit::{Tones106, Tones1992, Tones242, Tones26, Tones484, Tones52, Tones996};
-    use Width::{Mhz160, Mhz20, Mhz40, Mhz80};
+    use Width::{Mhz160, Mhz20, Mhz320, Mhz40, Mhz80};
 
     /// By the mapping of B7 to B1 in 9.3.1.22.1.
     #[test]
@@ -80,6 +116,31 @@ mod tests {
             (None, Mhz160, 0, (68, false)),
         ] {
             assert_eq!(allocation(unit, width, number), expected);
+        }
+    }
+
+    /// Rows of table 36-30, and radiotap's sizes.
+    #[test]
+    fn punctured_channels_have_their_rows_and_sizes() {
+        for (width, bits, row, size) in [
+            (Mhz80, 0, 0, None),
+            (Mhz80, 0x1, 1, Some(10)),
+            (Mhz80, 0x8, 4, Some(10)),
+            (Mhz160, 0x80, 8, Some(12)),
+            (Mhz160, 0x03, 9, Some(11)),
+            (Mhz160, 0xc0, 12, Some(11)),
+            (Mhz320, 0x0003, 1, Some(15)),
+            (Mhz320, 0xc000, 8, Some(15)),
+            (Mhz320, 0x000f, 9, Some(14)),
+            (Mhz320, 0xf000, 12, Some(14)),
+            (Mhz320, 0x003f, 13, Some(13)),
+            (Mhz320, 0xc00f, 18, Some(13)),
+            (Mhz320, 0xf003, 19, Some(13)),
+            (Mhz320, 0xfc00, 24, Some(13)),
+        ] {
+            let punctured = Punctured(bits);
+            let found = (pattern(width, punctured), left(width, punctured));
+            assert_eq!(found, (row, size), "{width:?} {bits:#x}");
         }
     }
 

@@ -4,13 +4,13 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::{after, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND};
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Class, Dbm, Duration, Edca, Fate, Frame, Guard,
-    LossModel, LossRule, Medium, Ofdma, Outcome, Output, Params, RadioId, Rate, Reception,
-    Scheduler, Standard, Station, Takes, To, Unit, Width,
+    Acknowledgement, Aggregation, AirKind, Aired, Block, Class, Dbm, Duration, Edca, Fate, Frame,
+    Guard, LossModel, LossRule, Medium, Mhz, Ofdma, Outcome, Output, Params, Punctured, RadioId,
+    Rate, Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
 };
 
 const WINDOW: usize = 256;
@@ -56,6 +56,12 @@ fn cell(stations: usize) -> Vec<Station> {
 /// A channel whose first radio is an access point, as its beacon shows.
 fn access_point(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -> Medium {
     let mut medium = Medium::new(params, stations, losses);
+    announce(&mut medium);
+    medium
+}
+
+/// The first radio sends a beacon.
+fn announce(medium: &mut Medium) {
     let beacon = Frame {
         to: To::Everyone,
         rates: vec![attempts(6.0, 1, false)],
@@ -66,7 +72,6 @@ fn access_point(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -
     medium.enqueue(RadioId::new(0), beacon);
     medium.advance(ms(1));
     while medium.poll_output().is_some() {}
-    medium
 }
 
 fn flows(stations: usize) -> Vec<(usize, usize, u8)> {
@@ -765,4 +770,55 @@ fn short_frames_to_many_go_faster_together() {
         (together * 516.9e-6 / 16.0 - 1.0).abs() < 0.01,
         "{together}"
     );
+}
+
+/// What each of so many stations has of 80 MHz without the last 20: its unit, if it has one, and what is
+/// punctured.
+fn shared_beside_a_gap(stations: usize) -> BTreeSet<(Option<Unit>, Punctured)> {
+    let gap = Punctured(0x8);
+    let params = Params {
+        phy: at_5_ghz(Standard::Eht {
+            signal_extension: false,
+        }),
+        blocks: vec![Block {
+            primary: Mhz(5180),
+            low: Mhz(5170),
+            width: Width::Mhz80,
+            punctured: gap,
+        }],
+        trace: true,
+        ..params(Some(Acknowledgement::MuBar))
+    };
+    let mut medium = Medium::new(params, cell(stations), Vec::new());
+    for radio in 0..=stations {
+        medium.place_on(RadioId::new(radio), Mhz(5180));
+    }
+    announce(&mut medium);
+    let rate = Rate::eht(7, 1, Width::Mhz80, Guard::Ns800).expect("an EHT rate");
+    // The first frame goes alone, and the others gather behind it.
+    for number in 0..2 * stations {
+        let to = 1 + number % stations;
+        medium.enqueue(RadioId::new(0), data(1 + number as u64, to, 1500, rate));
+    }
+    let (aired, _) = run(&mut medium, 20);
+    let later = |one: &&Aired| one.kind == AirKind::Data && one.frame != Some(1);
+    let of_data = aired.iter().filter(later);
+    assert!(of_data.clone().all(|one| one.fate == Fate::Delivered));
+    let found = of_data.map(|one| {
+        let scheme = one.rate.scheme().expect("a rate of EHT");
+        (scheme.unit, scheme.punctured)
+    });
+    found.collect()
+}
+
+#[test]
+fn stations_share_what_is_left_of_a_punctured_channel() {
+    let gap = Punctured(0x8);
+    assert_eq!(shared_beside_a_gap(2), BTreeSet::from([(None, gap)]));
+    let of_three = shared_beside_a_gap(3);
+    assert!(
+        of_three.contains(&(Some(Unit::Tones242), gap)),
+        "{of_three:?}"
+    );
+    assert!(of_three.iter().all(|(_, punctured)| *punctured == gap));
 }

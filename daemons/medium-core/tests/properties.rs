@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Attempts, CategoryParams, Class, Cost, Dbm,
-    Duration, Edca, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant, LossModel,
-    LossRule, Medium, Mhz, Mimo, Nic, Ofdma, Output, Params, Position, RadioId, Rate, Reception,
-    Rules, Scheduler, Standard, Station, Stream, To, Waypoint, Width,
+    Acknowledgement, Aggregation, AirKind, Aired, Attempts, Block, CategoryParams, Class, Cost,
+    Dbm, Duration, Edca, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant,
+    LossModel, LossRule, Medium, Mhz, Mimo, Nic, Ofdma, Output, Params, Position, Punctured,
+    RadioId, Rate, Reception, Rules, Scheduler, Standard, Station, Stream, To, Waypoint, Width,
 };
 
 fn runs() -> u64 {
@@ -224,7 +224,10 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
         drawn.losses.clone(),
     );
     for (radio, further) in drawn.further.iter().enumerate() {
-        medium.place_on(RadioId::new(radio), Mhz(5180));
+        let blocks = &drawn.params.blocks;
+        let block = blocks.get(radio % blocks.len().max(1));
+        let channel = block.map_or(Mhz(5180), |block| block.primary);
+        medium.place_on(RadioId::new(radio), channel);
         for number in 1..=*further {
             let link = FurtherLink {
                 station: Station {
@@ -281,11 +284,24 @@ fn has_unit(aired: &Aired) -> bool {
     scheme.is_some_and(|scheme| scheme.unit.is_some())
 }
 
+/// Whether it leaves out subchannels, which are always some that its width allows.
+fn is_punctured(run: u64, aired: &Aired) -> bool {
+    aired.rate.scheme().is_some_and(|scheme| {
+        let punctured = scheme.punctured;
+        assert!(
+            punctured.is_allowed_on(scheme.width),
+            "run {run}: {aired:?}"
+        );
+        !punctured.is_none()
+    })
+}
+
 /// Every frame of a run has one fate and one status, and is not spoken of after its end. Adds the
-/// names of fates. Returns how many rows of the trace are of a resource unit, of a trigger, of a further
-/// link, and of a sounding.
-fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 4] {
+/// names of fates. Returns how many rows of the trace are of a resource unit, a trigger, a further link,
+/// a sounding, and a punctured channel.
+fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [usize; 5] {
     let (mut shared, mut triggers, mut further, mut soundings) = (0, 0, 0, 0);
+    let mut punctured = 0;
     let (found, medium) = play(drawn, true);
     let mut open: BTreeSet<FrameId> = drawn.load.iter().map(|entry| entry.2.id).collect();
     let mut kept = BTreeSet::new();
@@ -309,6 +325,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [u
                 seen.insert(aired.fate.name());
                 shared += usize::from(has_unit(aired));
                 further += usize::from(aired.link > 0);
+                punctured += usize::from(is_punctured(run, aired));
                 if let (To::Radio(to), Some(id)) = (aired.to, aired.frame) {
                     let known = open.contains(&id) || kept.contains(&id);
                     assert!(known, "run {run}: {id} on the air after its end");
@@ -354,7 +371,7 @@ fn check_fates(run: u64, drawn: &Drawn, seen: &mut BTreeSet<&'static str>) -> [u
             assert!(link.frames >= sent, "run {run}: {from} to {to}: {sent}");
         }
     }
-    [shared, triggers, further, soundings]
+    [shared, triggers, further, soundings, punctured]
 }
 
 #[test]
@@ -494,6 +511,42 @@ fn frames_of_several_links_have_one_fate_and_one_status() {
         further += check_fates(run, &with_links(run), &mut seen)[2];
     }
     assert!(further > 1000, "{further}");
+}
+
+/// The same of devices with one link, on channels that share frequencies. Each lacks subchannels that its
+/// width allows.
+fn on_punctured_channels(run: u64) -> Drawn {
+    let mut drawn = with_links(run);
+    drawn.further.fill(0);
+    let mut random = Stream::new(run, "punctured");
+    let widths = [Width::Mhz320, Width::Mhz160, Width::Mhz80];
+    let block = |(number, width): (u32, Width)| {
+        let primary = 4 * number as u16 % width.subchannels();
+        let is_one = |one: &Punctured| {
+            one.is_allowed_on(width) && !one.is_none() && one.within(primary, 1).is_none()
+        };
+        let patterns: Vec<_> = (1..=u16::MAX).map(Punctured).filter(is_one).collect();
+        Block {
+            primary: Mhz(5180 + 80 * number),
+            low: Mhz(5170),
+            width,
+            punctured: patterns[random.below(patterns.len() as u32) as usize],
+        }
+    };
+    drawn.params.blocks = (0..).zip(widths).map(block).collect();
+    for attempts in drawn.load.iter_mut().flat_map(|entry| &mut entry.2.rates) {
+        attempts.rate = attempts.rate.over(Width::Mhz320);
+    }
+    drawn
+}
+
+#[test]
+fn frames_on_punctured_channels_have_one_fate_and_one_status() {
+    let (mut seen, mut punctured) = (BTreeSet::new(), 0);
+    for run in (0..runs()).map(|run| 3 * run + 2) {
+        punctured += check_fates(run, &on_punctured_channels(run), &mut seen)[4];
+    }
+    assert!(punctured > 1000, "{punctured}");
 }
 
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.

@@ -104,6 +104,9 @@ const USIG_TYPE_MASK: u32 = 0x00c0;
 const USIG_ONE_USER: u32 = 0x0040;
 /// By OFDMA, or what a trigger has asked for.
 const USIG_SEVERAL_USERS: u32 = 0;
+/// Punctured subchannels of a PPDU to one user, by the rows of 802.11be-2024 table 36-30.
+const USIG_PUNCTURED: u32 = 9;
+const USIG_PUNCTURED_MASK: u32 = 0x3e00;
 const USIG_UPLINK_KNOWN: u32 = 0x0004;
 const USIG_UPLINK: u32 = 0x0004_0000;
 /// Of EHT: guard interval, in data 0.
@@ -365,9 +368,12 @@ pub struct Eht {
     pub bandwidth: u8,
     /// 0, 1 and 2 are 0.8, 1.6 and 3.2 us.
     pub guard: u8,
-    /// Of one user of several: 0 to 7 are resource units of 26, 52, 106, 242, 484, 996, twice and four
-    /// times 996 tones.
+    /// Of one user of several, or of one on a punctured channel. 0 to 7 are resource units of 26, 52,
+    /// 106, 242, 484, 996, twice and four times 996 tones. 10 to 15 are multiple ones: 484 + 242,
+    /// 996 + 484, 996 + 484 + 242, 2 x 996 + 484, 3 x 996 and 3 x 996 + 484.
     pub unit: Option<u8>,
+    /// Punctured subchannels of a PPDU to one user, by the rows of table 36-30; 0 for none.
+    pub punctured: u8,
     /// It answers a trigger.
     pub uplink: bool,
 }
@@ -394,14 +400,20 @@ impl Eht {
         let of_type = le32(usig, 4)? & USIG_TYPE_MASK;
         let has_unit = le32(eht, 0)? & EHT_UNIT_KNOWN != 0;
         let unit = (le32(eht, 8)? & EHT_UNIT) as u8;
-        let is_one = of_type == USIG_ONE_USER && !has_unit;
-        let is_some = of_type == USIG_SEVERAL_USERS && has_unit;
+        let is_known_pattern = le32(usig, 8)? & USIG_PUNCTURED_MASK == USIG_PUNCTURED_MASK;
+        let punctured = match is_known_pattern {
+            true => (le32(usig, 4)? & USIG_PUNCTURED_MASK) >> USIG_PUNCTURED,
+            false => 0,
+        };
+        let is_one = of_type == USIG_ONE_USER && has_unit == (punctured > 0);
+        let is_some = of_type == USIG_SEVERAL_USERS && has_unit && punctured == 0;
         (is_known && (is_one || is_some)).then_some(Self {
             mcs: (user >> USER_MCS & 0xf) as u8,
             streams: (user >> USER_STREAMS & 0xf) as u8 + 1,
             bandwidth: (common >> USIG_BANDWIDTH & 7) as u8,
             guard: (le32(eht, 4)? >> EHT_GUARD & 3) as u8,
-            unit: is_some.then_some(unit),
+            unit: has_unit.then_some(unit),
+            punctured: punctured as u8,
             uplink: common & USIG_UPLINK != 0,
         })
     }
@@ -420,10 +432,13 @@ impl Eht {
             words[1] |= USIG_UPLINK_KNOWN | USIG_UPLINK;
         }
         words[2] = match self.unit {
-            Some(_) => USIG_SEVERAL_USERS,
-            None => USIG_ONE_USER,
+            Some(_) if self.punctured == 0 => USIG_SEVERAL_USERS,
+            _ => USIG_ONE_USER | u32::from(self.punctured) << USIG_PUNCTURED,
         };
-        words[3] = USIG_TYPE_MASK;
+        words[3] = match self.punctured {
+            0 => USIG_TYPE_MASK,
+            _ => USIG_TYPE_MASK | USIG_PUNCTURED_MASK,
+        };
         words[4] = kind(TLV_EHT, EHT_OCTETS);
         words[5] = EHT_KNOWN;
         words[6] = u32::from(self.guard) << EHT_GUARD;

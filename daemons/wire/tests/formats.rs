@@ -577,6 +577,7 @@ fn radiotap_of_eht() {
             bandwidth: 4,
             guard: 2,
             unit: None,
+            punctured: 0,
             uplink: false,
         }),
         ..radiotap::Header::default()
@@ -584,6 +585,29 @@ fn radiotap_of_eht() {
     let mut out = Vec::new();
     eht.emit(&mut out);
     assert_eq!(out, bytes);
+    // 3 x 996 tones, as the lowest 80 MHz are punctured: U-SIG, its mask, what is known of EHT, data 1.
+    let punctured = radiotap::Header {
+        eht: eht.eht.map(|whole| radiotap::Eht {
+            unit: Some(14),
+            punctured: 9,
+            ..whole
+        }),
+        ..eht
+    };
+    let mut of_pattern = bytes.clone();
+    for (word, value) in [
+        (2, 9 << 9 | 1 << 6),
+        (3, 0x3ec0),
+        (5, 1 << 22 | 0x4),
+        (7, 14u32),
+    ] {
+        of_pattern[12 + 4 * word..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    let mut out = Vec::new();
+    punctured.emit(&mut out);
+    assert_eq!(out, of_pattern);
+    let found = radiotap::Header::parse(&of_pattern).map(|parsed| parsed.0);
+    assert_eq!(found, Some(punctured));
     // An answer to a trigger on twice 996 tones: U-SIG, its type, what is known of EHT, and data 1.
     let on_unit = radiotap::Header {
         eht: eht.eht.map(|whole| radiotap::Eht {

@@ -158,6 +158,7 @@ proptest! {
                 bandwidth: bandwidth & 7,
                 guard: guard & 3,
                 unit: (mcs & 0x10 != 0).then_some(streams >> 4),
+                punctured: if mcs & 0x10 != 0 { guard >> 3 } else { 0 },
                 uplink: guard & 4 != 0,
             }),
         };

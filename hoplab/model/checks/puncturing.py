@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from hoplab.model.errors import ScenarioError
-from hoplab.model.keys.multilink import FurtherLink
-from hoplab.model.keys.resolved import Resolved, ResolvedMedium, ResolvedRadio
+from hoplab.model.keys.medium_file import RadioStation
+from hoplab.model.keys.resolved import Resolved, ResolvedCell, ResolvedMedium, ResolvedRadio
 from hoplab.model.network.channels import channel_mhz, span_mhz
 from hoplab.model.network.multilink import completed
 from hoplab.model.network.puncturing import ALLOWED, SUBCHANNEL_MHZ, patterns
@@ -39,39 +39,36 @@ def check_puncturing(scenario: Resolved) -> None:
     radio = scenario.radio
     networks: list[Network] = []
     for i, cell in enumerate(scenario.cell):
-        channel, width_mhz = cell.channel or radio.channel, cell.width_mhz or radio.width_mhz
-        own = Network(f"cell.{i}", radio.band, channel, width_mhz, cell.punct_bitmap or 0)
-        networks += [own, *_further(f"cell.{i}", cell.links, width_mhz, radio.band)]
-    for i, one in enumerate(scenario.backbone):
-        channel, bitmap = one.channel or radio.channel, one.punct_bitmap or 0
+        networks += _with_links(f"cell.{i}", cell, radio)
+    for i, backbone in enumerate(scenario.backbone):
+        channel, bitmap = backbone.channel or radio.channel, backbone.punct_bitmap or 0
         networks.append(Network(f"backbone.{i}", radio.band, channel, radio.width_mhz, bitmap))
     _possible(radio, networks)
 
 
 def check_punctured_stations(medium: ResolvedMedium) -> None:
-    """Raise `ScenarioError` for the first station of the medium's file that cannot be. A bitmap is of
-    the channel of the widest station on it."""
-    radio = medium.radio
-    stations: list[Network] = []
-    for i, one in enumerate(medium.station):
-        channel, width_mhz = one.channel or radio.channel, one.width_mhz or radio.width_mhz
-        own = Network(f"station.{i}", radio.band, channel, width_mhz, one.punct_bitmap or 0)
-        stations += [own, *_further(f"station.{i}", one.links, radio.width_mhz, radio.band)]
+    """Raise `ScenarioError` for the first station of the medium's file that cannot be. A bitmap is
+    of the channel of the widest station on it."""
+    networks: list[Network] = []
+    for i, station in enumerate(medium.station):
+        networks += _with_links(f"station.{i}", station, medium.radio)
     widest: dict[tuple[float, int], int] = {}
-    for one in stations:
+    for one in networks:
         widest[one.place] = max(one.width_mhz, widest.get(one.place, 0))
-    _possible(radio, [one._replace(width_mhz=widest[one.place]) for one in stations])
+    _possible(medium.radio, [one._replace(width_mhz=widest[one.place]) for one in networks])
 
 
-def _further(
-    table: str, links: Sequence[FurtherLink], width_mhz: int, band_ghz: float
-) -> list[Network]:
-    """Return the further links of a table with this width and band."""
-    whole = [completed(link, width_mhz, band_ghz) for link in links]
-    return [
-        Network(f"{table}.links.{j}", one.band_ghz, one.channel, one.width_mhz, one.punct_bitmap or 0)
-        for j, one in enumerate(whole)
-    ]
+def _with_links(
+    table: str, given: ResolvedCell | RadioStation, radio: ResolvedRadio
+) -> Iterator[Network]:
+    """Yield the channel of a table, and those of its further links."""
+    width_mhz = given.width_mhz or radio.width_mhz
+    channel, bitmap = given.channel or radio.channel, given.punct_bitmap or 0
+    yield Network(table, radio.band, channel, width_mhz, bitmap)
+    for j, link in enumerate(given.links):
+        whole, where = completed(link, radio.width_mhz, radio.band), f"{table}.links.{j}"
+        bitmap = whole.punct_bitmap or 0
+        yield Network(where, whole.band_ghz, whole.channel, whole.width_mhz, bitmap)
 
 
 def _possible(radio: ResolvedRadio, networks: Sequence[Network]) -> None:
@@ -114,11 +111,11 @@ def _pattern(radio: ResolvedRadio, one: Network) -> None:
         )
     if one.bitmap not in patterns(one.width_mhz):
         raise ScenarioError(
-            f"{one.key}: of {one.width_mhz} MHz may be punctured {ALLOWED[one.width_mhz]}; the lowest "
-            "bit is the lowest 20 MHz"
+            f"{one.key}: of {one.width_mhz} MHz may be punctured {ALLOWED[one.width_mhz]}; the "
+            "lowest bit is the lowest 20 MHz"
         )
     if one.bitmap >> primary & 1:
         raise ScenarioError(
-            f"{one.key}: has bit {primary}, which is channel {one.channel}, the primary one; puncture "
-            "others, or move channel"
+            f"{one.key}: has bit {primary}, which is channel {one.channel}, the primary one; "
+            "puncture others, or move channel"
         )

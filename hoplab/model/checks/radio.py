@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from hoplab.model.checks.building import check_surroundings
 from hoplab.model.checks.categories import check_categories_of_radios
 from hoplab.model.checks.channels import Place, check_channels
-from hoplab.model.checks.puncturing import check_punctured_stations
 from hoplab.model.checks.names import known, named_once
+from hoplab.model.checks.puncturing import check_punctured_stations
 from hoplab.model.checks.snr import check_snr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import (

@@ -78,8 +78,8 @@ class Cell(Table):
     )
     punct_bitmap: PunctBitmap | None = key(
         None,
-        "20 MHz subchannels that 802.11be leaves out, the lowest in the lowest bit, as hostapd's key "
-        "([puncturing](medium.md#punctured-subchannels))",
+        "20 MHz subchannels that 802.11be leaves out, the lowest in the lowest bit, as hostapd's "
+        "key ([puncturing](medium.md#punctured-subchannels))",
     )
     links: tuple[FurtherLink, ...] = key(
         (),

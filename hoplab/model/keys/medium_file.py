@@ -31,8 +31,8 @@ class RadioStation(Placed):
     )
     punct_bitmap: PunctBitmap | None = key(
         None,
-        "20 MHz subchannels of its channel that 802.11be leaves out, the lowest in the lowest bit; the "
-        "same for all on the channel",
+        "20 MHz subchannels of its channel that 802.11be leaves out, the lowest in the lowest bit; "
+        "the same for all on the channel",
     )
     links: tuple[FurtherLink, ...] = key(
         (), "its further links, with 802.11be", max_length=MAX_FURTHER_LINKS

@@ -25,8 +25,9 @@ def patterns(width_mhz: int) -> frozenset[int]:
     if width_mhz == 160:
         return _channels(160, 20) | _channels(160, 40)
     if width_mhz == 320:
-        both = {end | other for end in END_80_MHZ for other in _channels(320, 40) if not end & other}
-        return _channels(320, 40) | _channels(320, 80) | both
+        others = _channels(320, 40)
+        both = {end | other for end in END_80_MHZ for other in others if not end & other}
+        return others | _channels(320, 80) | both
     return frozenset()
 
 

@@ -96,7 +96,7 @@ def width_of(scenario: Resolved, wlan: Wlan) -> int | None:
 
 def punctured_of(wlan: Wlan) -> int | None:
     """Return the subchannels of a radio's channel that are left out, as bits."""
-    return wlan.network and wlan.network.punct_bitmap
+    return None if wlan.network is None else wlan.network.punct_bitmap
 
 
 def links_of(wlan: Wlan) -> tuple[FurtherLink, ...]:
