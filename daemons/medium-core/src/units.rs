@@ -136,6 +136,12 @@ impl Unit {
             .unwrap_or((Self::Tones26, Self::Tones26.fit(plan)))
     }
 
+    /// The one that is all of a channel. None beside punctured subchannels, which leave several.
+    pub fn whole(plan: Plan) -> Option<Self> {
+        let (unit, _) = Self::for_each(1, plan);
+        plan.punctured.is_none().then_some(unit)
+    }
+
     /// How much of the channel it takes, without punctured subchannels.
     pub(crate) fn share_of(self, channel: Subchannels) -> f64 {
         let count = channel.width.subchannels() - channel.punctured.count();

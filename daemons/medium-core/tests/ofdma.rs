@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::{after, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND};
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Block, Class, Dbm, Duration, Edca, Fate, Frame,
-    Guard, LossModel, LossRule, Medium, Mhz, Ofdma, Outcome, Output, Params, Punctured, RadioId,
-    Rate, Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
+    Acknowledgement, Aggregation, AirKind, Aired, Asked, Block, Class, Dbm, Duration, Edca, Fate,
+    Frame, Guard, LossModel, LossRule, Medium, Mhz, Ofdma, Outcome, Output, Params, Punctured,
+    RadioId, Rate, Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
 };
 
 const WINDOW: usize = 256;
@@ -772,10 +772,11 @@ fn short_frames_to_many_go_faster_together() {
     );
 }
 
-/// What each of so many stations has of 80 MHz without the last 20: its unit, if it has one, and what is
-/// punctured.
-fn shared_beside_a_gap(stations: usize) -> BTreeSet<(Option<Unit>, Punctured)> {
-    let gap = Punctured(0x8);
+/// What is left out of the channel of an access point and so many stations: the last 20 of 80 MHz.
+const GAP: Punctured = Punctured(0x8);
+
+/// Such a cell by these parameters, with EHT.
+fn beside_a_gap(params: Params, stations: usize) -> Medium {
     let params = Params {
         phy: at_5_ghz(Standard::Eht {
             signal_extension: false,
@@ -784,41 +785,72 @@ fn shared_beside_a_gap(stations: usize) -> BTreeSet<(Option<Unit>, Punctured)> {
             primary: Mhz(5180),
             low: Mhz(5170),
             width: Width::Mhz80,
-            punctured: gap,
+            punctured: GAP,
         }],
         trace: true,
-        ..params(Some(Acknowledgement::MuBar))
+        ..params
     };
     let mut medium = Medium::new(params, cell(stations), Vec::new());
     for radio in 0..=stations {
         medium.place_on(RadioId::new(radio), Mhz(5180));
     }
     announce(&mut medium);
-    let rate = Rate::eht(7, 1, Width::Mhz80, Guard::Ns800).expect("an EHT rate");
+    medium
+}
+
+fn eht() -> Rate {
+    Rate::eht(7, 1, Width::Mhz80, Guard::Ns800).expect("an EHT rate")
+}
+
+/// The unit that each of so many stations has, if one, and what is punctured.
+fn shared_beside_a_gap(stations: usize) -> BTreeSet<(Option<Unit>, Punctured)> {
+    let mut medium = beside_a_gap(params(Some(Acknowledgement::MuBar)), stations);
     // The first frame goes alone, and the others gather behind it.
     for number in 0..2 * stations {
         let to = 1 + number % stations;
-        medium.enqueue(RadioId::new(0), data(1 + number as u64, to, 1500, rate));
+        medium.enqueue(RadioId::new(0), data(1 + number as u64, to, 1500, eht()));
     }
     let (aired, _) = run(&mut medium, 20);
     let later = |one: &&Aired| one.kind == AirKind::Data && one.frame != Some(1);
     let of_data = aired.iter().filter(later);
     assert!(of_data.clone().all(|one| one.fate == Fate::Delivered));
-    let found = of_data.map(|one| {
-        let scheme = one.rate.scheme().expect("a rate of EHT");
-        (scheme.unit, scheme.punctured)
-    });
-    found.collect()
+    of_data.map(unit_and_gap).collect()
+}
+
+fn unit_and_gap(aired: &Aired) -> (Option<Unit>, Punctured) {
+    let scheme = aired.rate.scheme().expect("a rate of EHT");
+    (scheme.unit, scheme.punctured)
 }
 
 #[test]
 fn stations_share_what_is_left_of_a_punctured_channel() {
-    let gap = Punctured(0x8);
-    assert_eq!(shared_beside_a_gap(2), BTreeSet::from([(None, gap)]));
+    assert_eq!(shared_beside_a_gap(2), BTreeSet::from([(None, GAP)]));
     let of_three = shared_beside_a_gap(3);
     assert!(
-        of_three.contains(&(Some(Unit::Tones242), gap)),
+        of_three.contains(&(Some(Unit::Tones242), GAP)),
         "{of_three:?}"
     );
-    assert!(of_three.iter().all(|(_, punctured)| *punctured == gap));
+    assert!(of_three.iter().all(|(_, punctured)| *punctured == GAP));
+}
+
+/// No two equal units fill what is left, so stations are asked one by one for all of it.
+#[test]
+fn two_stations_of_a_punctured_channel_are_asked_by_turns() {
+    let mut medium = beside_a_gap(with_bsrp(5), 2);
+    for id in 0..4000 {
+        let from = RadioId::new(1 + id as usize % 2);
+        medium.enqueue(from, data(id, 0, 1500, eht()));
+    }
+    let (aired, outputs) = run(&mut medium, 200);
+    let asks = |one: &&Aired| one.asks.is_some_and(|asks| asks.what == Asked::Frames);
+    let asked: Vec<_> = aired.iter().filter(asks).map(|one| one.at).collect();
+    let times: BTreeSet<_> = asked.iter().collect();
+    assert!(asked.len() > 10 && asked.len() == times.len(), "{asked:?}");
+    let data = aired.iter().filter(|one| one.kind == AirKind::Data);
+    assert!(data.map(unit_and_gap).all(|one| one == (None, GAP)));
+    let came = |from: usize| {
+        let is_its = |output: &&Output| matches!(output, Output::Status { radio, .. } if radio.index() == from);
+        outputs.iter().filter(is_its).count()
+    };
+    assert!(came(1) > 500 && came(2) > 500, "{} {}", came(1), came(2));
 }

@@ -140,11 +140,11 @@ impl Radio {
         let ofdma = at.setup.params.ofdma?;
         let (unit, units) = match (ofdma.mimo, found.len()) {
             (Some(_), users) => (None, users),
-            (None, 1) if self.asks_alone(at.setup) => (Some(Unit::for_each(1, plan).0), 1),
-            (None, users) => {
-                let (unit, units) = Unit::shared(users, plan)?;
-                (Some(unit), units)
-            }
+            (None, users) => match Unit::shared(users, plan) {
+                Some((unit, units)) => (Some(unit), units),
+                None if self.asks_alone(at.setup) => (Unit::whole(plan), 1),
+                None => return None,
+            },
         };
         for candidate in &found {
             self.reports[candidate.flow].served.pass_round();
