@@ -22,7 +22,12 @@ class Network(NamedTuple):
     band_ghz: float
     channel: int
     width_mhz: int
-    bitmap: int
+    given: int | None
+
+    @property
+    def bitmap(self) -> int:
+        """What it punctures: nothing, if it names nothing."""
+        return self.given or 0
 
     @property
     def place(self) -> tuple[float, int]:
@@ -41,8 +46,8 @@ def check_puncturing(scenario: Resolved) -> None:
     for i, cell in enumerate(scenario.cell):
         networks += _with_links(f"cell.{i}", cell, radio)
     for i, backbone in enumerate(scenario.backbone):
-        channel, bitmap = backbone.channel or radio.channel, backbone.punct_bitmap or 0
-        networks.append(Network(f"backbone.{i}", radio.band, channel, radio.width_mhz, bitmap))
+        channel, given = backbone.channel or radio.channel, backbone.punct_bitmap
+        networks.append(Network(f"backbone.{i}", radio.band, channel, radio.width_mhz, given))
     _possible(radio, networks)
 
 
@@ -59,16 +64,15 @@ def check_punctured_stations(medium: ResolvedMedium) -> None:
 
 
 def _with_links(
-    table: str, given: ResolvedCell | RadioStation, radio: ResolvedRadio
+    table: str, one: ResolvedCell | RadioStation, radio: ResolvedRadio
 ) -> Iterator[Network]:
     """Yield the channel of a table, and those of its further links."""
-    width_mhz = given.width_mhz or radio.width_mhz
-    channel, bitmap = given.channel or radio.channel, given.punct_bitmap or 0
-    yield Network(table, radio.band, channel, width_mhz, bitmap)
-    for j, link in enumerate(given.links):
+    width_mhz = one.width_mhz or radio.width_mhz
+    channel = one.channel or radio.channel
+    yield Network(table, radio.band, channel, width_mhz, one.punct_bitmap)
+    for j, link in enumerate(one.links):
         whole, where = completed(link, radio.width_mhz, radio.band), f"{table}.links.{j}"
-        bitmap = whole.punct_bitmap or 0
-        yield Network(where, whole.band_ghz, whole.channel, whole.width_mhz, bitmap)
+        yield Network(where, whole.band_ghz, whole.channel, whole.width_mhz, whole.punct_bitmap)
 
 
 def _possible(radio: ResolvedRadio, networks: Sequence[Network]) -> None:
