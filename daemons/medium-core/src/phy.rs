@@ -264,9 +264,10 @@ impl Phy {
         }
     }
 
-    /// The same, cut to the whole symbols of the longest PPDU.
-    pub fn longest_shared(
+    /// The same, cut to the whole symbols of so much time at most.
+    pub fn shared_within(
         &self,
+        most: Duration,
         preamble: Duration,
         users: impl Iterator<Item = (usize, Rate)> + Clone,
     ) -> Duration {
@@ -274,8 +275,8 @@ impl Phy {
         let schemes = users.filter_map(|(_, rate)| rate.scheme());
         let symbol = schemes.map(Scheme::he_symbol_lasts).max();
         match symbol {
-            Some(symbol) if lasts > LONGEST_PPDU => {
-                let room = LONGEST_PPDU - preamble - self.extension();
+            Some(symbol) if lasts > most => {
+                let room = most - preamble - self.extension();
                 preamble + symbol * (room / symbol) + self.extension()
             }
             _ => lasts,

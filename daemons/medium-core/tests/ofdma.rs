@@ -665,6 +665,62 @@ fn an_access_point_sends_and_asks_by_turns() {
     assert!(order.windows(2).all(|pair| pair[0].1 != pair[1].1));
 }
 
+/// A TXOP of 4.8 ms for best effort, the only category of these tests.
+fn within_txop(params: Params) -> Params {
+    let mut params = Params {
+        trace: true,
+        ..params
+    };
+    if let Some(edca) = &mut params.edca {
+        edca.categories = [category(3, 15, 1023, 4800); 4];
+    }
+    params
+}
+
+/// A trigger's exchange ends within the limit: no answer is as long as a PPDU may be. By hand, four
+/// stations have 4800 us less 40 us of trigger, 16, 16 and 84 us of BlockAck. That leaves 319 symbols
+/// of 192 bits behind 48 us, 7656 octets. Seven frames of 1066 octets need 7502.
+#[test]
+fn a_triggered_exchange_keeps_within_the_txop() {
+    let params = within_txop(with_uplink(Acknowledgement::MuBar));
+    let mut medium = access_point(params, cell(4), vec![]);
+    for id in 0..4000 {
+        let from = 1 + (id % 4) as usize;
+        medium.enqueue(RadioId::new(from), data(id, 0, 1066, he(5, Width::Mhz20)));
+    }
+    let (aired, _) = run(&mut medium, 400);
+    let of = |kind| aired.iter().filter(move |one| one.kind == kind);
+    let mut full = 0;
+    for trigger in of(AirKind::Trigger).filter(|one| one.to == To::Radio(RadioId::new(1))) {
+        let answer = of(AirKind::BlockAck).find(|one| one.at > trigger.at);
+        let Some(answer) = answer else { break };
+        let lasts = answer.until.since(trigger.at);
+        assert!(lasts <= Duration::from_micros(4800), "{lasts:?}");
+        let during = |one: &&Aired| one.at > trigger.at && one.at < answer.at;
+        full += usize::from(of(AirKind::Data).filter(during).count() == 28);
+    }
+    assert!(full > 30, "{full}");
+}
+
+/// Five stations take turns in four units, whatever the order of their answers. What a shared PPDU
+/// leaves of a TXOP would hold a frame or two of the fifth, and would be its turn.
+#[test]
+fn more_stations_than_units_get_the_same() {
+    for (by, is_limited) in BOTH.into_iter().flat_map(|by| [(by, false), (by, true)]) {
+        let params = match is_limited {
+            true => within_txop(params(Some(by))),
+            false => params(Some(by)),
+        };
+        let mut medium = access_point(params, cell(5), vec![]);
+        let done = keep_waiting(&mut medium, &flows(5), (1066, he(5, Width::Mhz20)), 2);
+        let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
+        assert!(
+            *least as f64 > 0.95 * *most as f64,
+            "{by:?} {is_limited}: {done:?}"
+        );
+    }
+}
+
 /// A single station, one with another width, frames without an agreement: as without the key.
 #[test]
 fn who_cannot_share_is_served_alone() {

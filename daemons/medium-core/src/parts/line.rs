@@ -179,6 +179,8 @@ struct Flow {
     /// None where the medium makes the agreement.
     host: Option<Host>,
     served: Served,
+    /// Among those that were served together while others were left out.
+    place: Option<usize>,
 }
 
 /// What a flow's host is to learn of the agreement that it has made.
@@ -601,6 +603,19 @@ pub enum Together {
     Batches(Vec<Batch>),
     /// It sounds the channels to them, which have these rates.
     Sound(Vec<(RadioId, Rate)>),
+    /// Several wait, but the time does not hold a frame of each. In what is left of a TXOP one of them
+    /// alone would use up its turn.
+    Late,
+}
+
+/// Receivers that are served together.
+struct Chosen {
+    /// In the scheduler's order.
+    candidates: Vec<Candidate>,
+    /// Of each. None: each has streams of its own.
+    unit: Option<Unit>,
+    /// Others wait that could have been served as well.
+    leaves_some: bool,
 }
 
 #[derive(Default)]
@@ -747,6 +762,7 @@ impl Line {
                 request: Request::No,
                 host: None,
                 served: Served::default(),
+                place: None,
             });
             self.flows.len() - 1
         })
@@ -798,7 +814,11 @@ impl Line {
         setup: &Setup,
     ) -> Option<Together> {
         let ofdma = setup.params.ofdma?;
-        let (candidates, unit) = self.candidates(ofdma, widest, soundings, setup)?;
+        let Chosen {
+            candidates,
+            unit,
+            leaves_some,
+        } = self.candidates(ofdma, widest, soundings, setup)?;
         if unit.is_none() {
             let unknown = |candidate: &Candidate| {
                 let to = self.flows[candidate.flow].to()?;
@@ -828,8 +848,13 @@ impl Line {
             share: Some(&share),
         };
         let mut batches = Vec::with_capacity(candidates.len());
-        for Candidate { flow, .. } in candidates {
-            batches.push(self.flows[flow].collect(flow, numbers, room, setup)?);
+        self.flows.iter_mut().for_each(|flow| flow.place = None);
+        for (place, Candidate { flow, .. }) in candidates.into_iter().enumerate() {
+            self.flows[flow].place = leaves_some.then_some(place);
+            let Some(batch) = self.flows[flow].collect(flow, numbers, room, setup) else {
+                return Some(Together::Late);
+            };
+            batches.push(batch);
         }
         let users = (batches.iter()).map(|batch| (batch.bytes, batch.attempts.rate));
         let lasts = (setup.params.phy).shared_duration(share.preamble, users);
@@ -841,10 +866,10 @@ impl Line {
             batch.lasts = lasts;
             batch.shape = Some(shape);
         }
-        batches
-            .iter()
-            .all(|batch| room.holds(batch, setup))
-            .then_some(Together::Batches(batches))
+        Some(match batches.iter().all(|batch| room.holds(batch, setup)) {
+            true => Together::Batches(batches),
+            false => Together::Late,
+        })
     }
 
     /// The batch for this receiver that a trigger asks for. It has frames that fit into its time, or is
@@ -924,15 +949,14 @@ impl Line {
             .sum()
     }
 
-    /// Receivers that are served together with the first one that waits, in the scheduler's order,
-    /// and the resource unit of each. None: each has streams of its own.
+    /// Receivers that are served together with the first one that waits.
     fn candidates(
         &mut self,
         ofdma: Ofdma,
         widest: Option<Subchannels>,
         soundings: &Soundings,
         setup: &Setup,
-    ) -> Option<(Vec<Candidate>, Option<Unit>)> {
+    ) -> Option<Chosen> {
         let of_turn = |flow: &usize| {
             let found = self.flows[*flow].candidate(*flow, widest, setup)?;
             let to = self.flows[*flow].to()?;
@@ -955,13 +979,23 @@ impl Line {
             self.flows[candidate.flow].served.pass_round();
         }
         ofdma.scheduler.order(&mut found);
-        let Some(mimo) = ofdma.mimo else {
-            let (unit, units) = units?;
-            found.truncate(units);
-            return Some((found, Some(unit)));
+        let all = found.len();
+        let unit = match ofdma.mimo {
+            Some(mimo) => {
+                mimo.admit(&mut found);
+                None
+            }
+            None => {
+                let (unit, units) = units?;
+                found.truncate(units);
+                Some(unit)
+            }
         };
-        mimo.admit(&mut found);
-        (found.len() > 1).then_some((found, None))
+        (found.len() > 1).then_some(Chosen {
+            leaves_some: found.len() < all,
+            candidates: found,
+            unit,
+        })
     }
 
     /// Tries of the first frame of a batch.
@@ -1261,11 +1295,16 @@ impl Line {
         self.waiting = 0;
     }
 
-    /// The next receiver's turn.
+    /// The next receiver's turn. Those that were served together line up as they were served, in
+    /// whatever order they answered.
     fn rotate(&mut self, served: usize) {
         self.turns.retain(|flow| *flow != served);
-        if self.flows[served].has_work() {
-            self.turns.push_back(served);
+        if !self.flows[served].has_work() {
+            return;
         }
+        let place = self.flows[served].place;
+        let is_later = |flow: &&usize| place.is_some() && self.flows[**flow].place > place;
+        let later = self.turns.iter().rev().take_while(is_later).count();
+        self.turns.insert(self.turns.len() - later, served);
     }
 }

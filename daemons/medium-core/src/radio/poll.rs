@@ -9,10 +9,13 @@ use hoplab_base::{Duration, Instant};
 use super::{Moment, Radio};
 use crate::ofdma::{Candidate, Report, Served, HELD};
 use crate::parts::{Asked, Effect, Effects, Ppdu, Timer, Wake};
-use crate::phy::Shape;
+use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::step::Step;
 use crate::units::Plan;
 use crate::{RadioId, Rate, To, Unit};
+
+/// Octets of the longest frame that a host sends, with its delimiter (9.2.4.7.1).
+const LONGEST_MPDU: usize = 2346 + DELIMITER_BYTES;
 
 impl Radio {
     /// A station's frame tells how much waits behind it.
@@ -84,16 +87,17 @@ impl Radio {
             return None;
         }
         let stations = self.stations_to_poll(function, at)?;
-        let shape = self.shape_of_answers(&stations, at);
         let control = timing.common_rate(stations.iter().map(|(_, rate)| *rate));
         let answered = timing.answered_all(stations.len(), control);
+        let bytes = timing.poll_bytes(stations.len());
+        let around = setup.params.phy.duration(bytes, control) + timing.sifs + answered;
+        let shape = self.shape_of_answers(&stations, around, at);
         for (place, _) in &stations {
             let report = &mut self.reports[*place];
             report.asked = at.now;
             report.served.airtime += shape.lasts / stations.len() as u64;
         }
         self.txop.polled_last = true;
-        let bytes = timing.poll_bytes(stations.len());
         self.trigger(Step::Poll, bytes, &stations, (shape, answered), at)
     }
 
@@ -188,15 +192,25 @@ impl Radio {
         Some((found, channel.0))
     }
 
-    /// Long enough for the station with most to send, as far as a PPDU may last.
-    fn shape_of_answers(&self, stations: &[(usize, Rate)], at: Moment<'_>) -> Shape {
+    /// Long enough for the station with most to send, as far as a PPDU may last, and the TXOP with
+    /// what goes `around` the answers. One frame may exceed the TXOP (10.23.2.9).
+    fn shape_of_answers(
+        &self,
+        stations: &[(usize, Rate)],
+        around: Duration,
+        at: Moment<'_>,
+    ) -> Shape {
         let phy = &at.setup.params.phy;
         let rates: Vec<Rate> = stations.iter().map(|(_, rate)| *rate).collect();
         let preamble = phy.triggered_preamble(&rates);
+        let one_frame =
+            phy.shared_duration(preamble, rates.iter().map(|rate| (LONGEST_MPDU, *rate)));
+        let time = self.txop.time(at.now);
+        let most = time.map_or(LONGEST_PPDU, |time| (time - around).max(one_frame));
         let users = (stations.iter()).map(|(place, rate)| (self.reports[*place].octets, *rate));
         Shape {
             preamble,
-            lasts: phy.longest_shared(preamble, users),
+            lasts: phy.shared_within(most.min(LONGEST_PPDU), preamble, users),
         }
     }
 

@@ -89,6 +89,12 @@ impl Txop {
         self.triggered = None;
     }
 
+    /// What is left of it. A limit of 0 is for one exchange, however long.
+    pub fn time(&self, now: Instant) -> Option<Duration> {
+        let is_limited = self.ends > self.begun;
+        is_limited.then(|| self.ends.since(now))
+    }
+
     /// Whether it is not over.
     pub fn is_under_way(&self) -> bool {
         self.serves() || self.goes_on
@@ -139,10 +145,7 @@ impl Radio {
             return Some(trigger);
         }
         self.txop.polled_last = false;
-        let txop = &self.txop;
-        // A limit of 0 is for one exchange.
-        let is_limited = txop.ends > txop.begun;
-        let time = is_limited.then(|| txop.ends.since(at.now));
+        let time = self.txop.time(at.now);
         let first = self.next_batch(time, true, at);
         self.bsrp_after(first.as_ref());
         first
@@ -210,6 +213,7 @@ impl Radio {
                 return self.together(at);
             }
             Some(Together::Sound(stations)) if is_first => return self.sound(&stations, at),
+            Some(Together::Late) if !is_first => return None,
             _ => {}
         }
         let batch = line.next(numbers, time, is_first, txop.widest, link, setup)?;
