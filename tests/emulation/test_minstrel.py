@@ -60,6 +60,8 @@ clients = ["near", "far"]
         ("80211n", "mcs = 7", "", 72.2),
         ("80211n", "mcs = 15\nwidth_mhz = 40", CELL, 300),
         ("80211ac", "mcs = 9\nwidth_mhz = 80\nstreams = 1", CELL, 433.3),
+        # In a cell that narrow the kernel sends HT's MCS.
+        ("80211ac", "mcs = 8\nwidth_mhz = 20\nstreams = 1", CELL, 72.2),
         ("80211ac", "mcs = 9\nwidth_mhz = 80\nstreams = 2", "", 866.7),
     ],
 )

@@ -65,6 +65,8 @@ MINSTREL_VHT = 18
 """The first group of VHT rates in minstrel_ht, after 16 of HT, one of CCK and one of OFDM. A group
 is a number of streams (1 to 4), a guard interval and a width. Groups are ordered by these from fast
 to slow."""
+HT_SCHEMES, HT_STREAMS = 8, 2
+"""HT's MCS of a stream, and the streams that hwsim's radios have with HT."""
 MOST_RETRIES = 31
 NESTED = 0x8000
 """NLA_F_NESTED."""
@@ -358,8 +360,18 @@ def _adapt(iw: Any, index: int, radio: ResolvedRadio) -> None:
     else:
         of_streams = [(2 << mcs) - 1] * radio.streams
         of_streams += [0] * (VHT_STREAMS - len(of_streams))
-        rates = attribute(TXRATE_VHT, struct.pack("=8H", *of_streams))
+        rates = attribute(TXRATE_HT, bytes(_ht_schemes(mcs, radio.streams)))
+        rates += attribute(TXRATE_VHT, struct.pack("=8H", *of_streams))
     _allow(iw, index, radio.channel, rates)
+
+
+def _ht_schemes(mcs: int, streams: int) -> list[int]:
+    """Return HT's indices of so many streams, each with the MCS up to ``mcs``. In a cell of less
+    than 80 MHz mac80211 takes stations of 802.11ac for those of 802.11n."""
+    of_one = range(min(mcs + 1, HT_SCHEMES))
+    return [
+        HT_SCHEMES * stream + one for stream in range(min(streams, HT_STREAMS)) for one in of_one
+    ]
 
 
 def _allow(iw: Any, index: int, channel: int, rates: bytes) -> None:
