@@ -19,6 +19,20 @@ BROADCAST = "ff:ff:ff:ff:ff:ff"
 DATA, PS_POLL = "wlan.fc.type_subtype == 0x28", "wlan.fc.type_subtype == 0x1a"
 TRIGGER, BLOCK_ACK = "wlan.fc.type_subtype == 0x12", "wlan.fc.type_subtype == 0x19"
 REQUEST = "wlan.fc.type_subtype == 0x18"
+ANNOUNCEMENT, REPORT_POLL = "wlan.fc.type_subtype == 0x15", "wlan.fc.type_subtype == 0x14"
+REPORT, NULL_DATA = "wlan.fc.type_subtype == 0x0e", "radiotap.0_len_psdu.type == 0"
+SOUNDED = {
+    "VHT": (
+        "wlan.vht_ndp.token.number",
+        "wlan.vht_ndp.sta_info.aid12",
+        "wlan.vht_ndp.sta_info.nc_index",
+    ),
+    "HE": ("wlan.he_ndp.token.number", "wlan.he_ndp.sta_info.aid11", "wlan.he_ndp.sta_info.nc"),
+}
+REPORTED = {
+    "VHT": ("sounding_dialog_tocken_nbr", "ncindex", "nrindex", "feedbacktype"),
+    "HE": ("sounding_dialog_token_num", "nc_index", "nr_index", "feedback_type"),
+}
 HE_MU, HE_TRIG = 2, 3
 """PPDU formats of radiotap's HE field."""
 STATIONS, UNITS = 4, [61, 62, 63, 64]
@@ -236,3 +250,41 @@ def test_a_capture_gives_users_of_mu_mimo_streams_of_their_own(
         unit for (unit,) in dissected(run, together, "radiotap.he.data_5.data_bw_ru_allocation")
     }
     assert widths == {"0x0000"}
+
+
+@pytest.mark.parametrize(("kind", "ack"), [("VHT", "sequential"), ("HE", "mu-bar")])
+def test_a_capture_has_what_sounds_channels(
+    kind: str, ack: str, tmp_path: Path, run_scenario: Run
+) -> None:
+    """An announcement names the stations, a null data packet has no frame, and each report repeats
+    the announcement's token. All are as long as the medium counts them, less their FCS."""
+    scenario = ofdma.scenario(mu_mimo.Case(kind, STATIONS, ack)) | {"duration_s": 0.6}
+    run = captured(run_scenario, tmp_path, scenario)
+    rows = [row for row in results.load(run).rows("frames") if row["kind"] == "sounding"]
+    names = ("frame.time_epoch", "radiotap.length", "frame.len", *SOUNDED[kind])
+    announced = dissected(run, ANNOUNCEMENT, *names)
+    named = [one for one in announced if len(numbers(one[4])) == STATIONS]
+    assert len(named) > 20
+    for _, _, _, _, ids, columns in named:
+        assert sorted(numbers(ids)) == [1, 2, 3, 4] and numbers(columns) == [0] * STATIONS
+    prefix = "wlan.vht.mimo_control" if kind == "VHT" else "wlan.he.mimo"
+    of_report = [f"{prefix}.{name}" for name in REPORTED[kind]]
+    reports = dissected(run, REPORT, *names[:3], *of_report)
+    for time_s, _, _, token, columns, antennas, feedback in reports:
+        before = [one for one in announced if float(one[0]) < float(time_s)]
+        assert int(token, 0) == int(before[-1][3], 0)
+        # One stream of four antennas, for several users.
+        assert [int(one, 0) for one in (columns, antennas, feedback)] == [0, 3, 1]
+    lasting = {row["t_s"] for row in rows if row["bytes"] == 0}
+    assert len(dissected(run, NULL_DATA, "frame.number")) == len(lasting) >= len(announced)
+    polls = dissected(run, REPORT_POLL, *names[:3])
+    asked = f"{TRIGGER} && wlan.trigger.he.trigger_type == 1"
+    triggers = dissected(run, asked, *names[:3])
+    assert bool(polls) == (kind == "VHT") and bool(triggers) == (kind == "HE")
+    octets = Counter(
+        int(whole) - int(header) + 4
+        for _, header, whole, *_ in (*announced, *polls, *triggers, *reports)
+    )
+    # A row is of one station, a frame of all that it is for.
+    frames = {(row["t_s"], row["src"], row["bytes"]) for row in rows if row["bytes"] > 0}
+    assert octets == Counter(size for _, _, size in frames)

@@ -20,6 +20,7 @@ pub mod rates;
 mod records;
 pub mod request;
 mod sequences;
+mod soundings;
 mod triggers;
 mod units;
 

@@ -29,6 +29,8 @@ pub struct Captured {
     pub ampdu: Option<(u32, bool)>,
     /// Of one that several users share.
     pub user: Option<User>,
+    /// A preamble alone, which sounds the channel.
+    pub is_null: bool,
     pub octets: Octets,
 }
 
@@ -230,6 +232,7 @@ impl Capture {
             ampdu: captured
                 .ampdu
                 .map(|(number, is_last)| radiotap::Ampdu { number, is_last }),
+            is_null: captured.is_null,
         };
         let mut bytes = Vec::new();
         header.emit(&mut bytes);
@@ -367,6 +370,7 @@ mod tests {
             signal_dbm: None,
             ampdu: None,
             user: None,
+            is_null: false,
             octets: Octets::Host {
                 begin: on_air(&frame, retry, 44),
                 frame: frame.clone(),

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use hoplab_medium_core::{
-    AirKind, Aired, Category, Class, Counters, Duration, Instant, LinkView, Medium, Outcome,
-    Position, RadioId, To,
+    AirKind, Aired, Asks, Category, Class, Counters, Duration, Instant, LinkView, Medium, Mimo,
+    Modulation, Outcome, Position, RadioId, Sounding, To,
 };
 use hoplab_records::{
     events, file, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
@@ -29,6 +29,7 @@ use crate::handovers::Handovers;
 use crate::held::Held;
 use crate::pcapng::{Capture, Captured, Octets, User};
 use crate::sequences::Sequences;
+use crate::soundings::Soundings;
 use crate::triggers::{buffer_status, Triggers};
 
 /// What tells the daemon's rows of the table `events` from others'.
@@ -47,6 +48,7 @@ pub struct Recorder {
     capture: Option<Capture>,
     sequences: Sequences,
     triggers: Triggers,
+    soundings: Soundings,
     events: Option<Writer<events::Table>>,
     /// Where stations go from one access point to another.
     handovers: Option<(Handovers, Writer<handovers::Table>)>,
@@ -68,6 +70,12 @@ pub struct Recorder {
 
 fn create<T: Table>(settings: &Records) -> Result<Writer<T>, Error> {
     Ok(Writer::create_in(&settings.dir, None)?)
+}
+
+/// Of access points that send several stations streams of their own.
+fn antennas(config: &Config) -> u8 {
+    let mimo = config.params.ofdma.and_then(|ofdma| ofdma.mimo);
+    mimo.map_or(1, Mimo::streams)
 }
 
 fn file_failed(path: &Path, why: io::Error) -> Error {
@@ -105,6 +113,7 @@ impl Recorder {
                 config.params.phy.clone(),
                 config.params.propagation.tx_power_dbm,
             ),
+            soundings: Soundings::new(antennas(config)),
             events: None,
             handovers: roaming.map(|file| (Handovers::default(), file)),
             names: config.names(),
@@ -278,9 +287,17 @@ impl Recorder {
                     frame: held.bytes.clone(),
                 },
                 (None, To::Radio(_)) if is_to_several(aired) => {
+                    if asks_by_trigger(aired) {
+                        self.soundings.asks_by_trigger(aired.from);
+                    }
                     let made = self
                         .triggers
                         .control(aired, &self.macs, &mut self.sequences);
+                    let Some(made) = made else { return Ok(()) };
+                    Octets::Radio(made)
+                }
+                (None, To::Radio(_)) if aired.sounding.is_some() => {
+                    let made = self.soundings.frame(aired, &self.macs, &self.triggers);
                     let Some(made) = made else { return Ok(()) };
                     Octets::Radio(made)
                 }
@@ -298,7 +315,8 @@ impl Recorder {
                 // The host has known for long: it took the frame back when its radio went off.
                 _ => return Ok(()),
             };
-            let is_shared = aired.triggered || aired.share.is_some();
+            let triggered = aired.triggered && !self.soundings.goes_alone(aired);
+            let is_shared = triggered || (aired.share.is_some() && aired.sounding.is_none());
             let captured = Captured {
                 at_ns: aired.at.since(self.epoch).as_nanos(),
                 channel_mhz: capture.channel_mhz(aired.from, aired.link),
@@ -308,10 +326,11 @@ impl Recorder {
                     .place
                     .map(|place| capture.ampdu((aired.from, aired.link), place)),
                 user: is_shared.then(|| User {
-                    triggered: aired.triggered,
+                    triggered,
                     unit: self.triggers.unit(aired),
                     association: self.triggers.association(aired),
                 }),
+                is_null: aired.sounding == Some(Sounding::NullData),
                 octets,
             };
             let result = capture.add(captured.at_ns, captured);
@@ -482,9 +501,16 @@ fn category(aired: &Aired) -> Option<Category> {
 fn is_to_several(aired: &Aired) -> bool {
     match aired.kind {
         AirKind::Trigger | AirKind::BlockAckRequest => aired.asks.is_some(),
+        AirKind::Sounding => asks_by_trigger(aired),
         AirKind::BlockAck => aired.share.is_some(),
         _ => false,
     }
+}
+
+/// Whether a trigger asks for reports, as of HE and EHT. VHT has polls for it.
+fn asks_by_trigger(aired: &Aired) -> bool {
+    let of_vht = |asks: Asks| matches!(asks.rate.modulation(), Modulation::Vht(_));
+    aired.sounding == Some(Sounding::Poll) && aired.asks.is_some_and(|asks| !of_vht(asks))
 }
 
 /// The frame of an exchange that its radio makes itself; none where a host makes it.

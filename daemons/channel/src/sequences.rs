@@ -149,6 +149,7 @@ mod tests {
             triggered: false,
             asks: None,
             waiting: None,
+            sounding: None,
         }
     }
 }

@@ -112,6 +112,7 @@ impl Triggers {
                 Asked::Frames => Asks::Frames,
                 Asked::BlockAck => Asks::BlockAcks,
                 Asked::BufferStatus => Asks::BufferStatus,
+                Asked::Report => Asks::Reports,
             },
             length: self.phy.triggered_length(asked.lasts),
             // Those that it asks for a BlockAck answer in any case.
@@ -149,6 +150,7 @@ impl Triggers {
         let of = match asks.what {
             Asked::Frames => Of::Category(aci(part.function)),
             Asked::BufferStatus => Of::All,
+            Asked::Report => Of::Segments,
             Asked::BlockAck => match known.control(part, receiver, mac(part.from))? {
                 Control::BlockAckRequest(of) => Of::Agreement {
                     tid: of.tid,

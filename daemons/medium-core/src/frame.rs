@@ -138,6 +138,20 @@ pub struct Aired {
     pub asks: Option<Asks>,
     /// Octets that wait at a station, as it answers a poll.
     pub waiting: Option<usize>,
+    /// Which frame of a sounding it is.
+    pub sounding: Option<Sounding>,
+}
+
+/// A frame that sounds channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sounding {
+    /// Names the stations, and asks each for the report that it will be asked for later.
+    Announcement,
+    /// A preamble alone.
+    NullData,
+    /// Asks for reports.
+    Poll,
+    Report,
 }
 
 /// One user's portion of what several share. Each has a row of its own, one behind the other.
@@ -167,6 +181,8 @@ pub enum Asked {
     BlockAck,
     /// BSRP.
     BufferStatus,
+    /// BFRP, or another frame of a sounding.
+    Report,
 }
 
 /// Where a frame is in a block ack agreement of its sender, or of a BlockAck's receiver.

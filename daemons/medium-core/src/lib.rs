@@ -63,7 +63,7 @@ pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;
 pub use frame::{
     Aggregate, Agreed, Agreement, Aired, Asked, Asks, Attempts, Class, Frame, FrameId, Numbered,
-    Output, Place, Portion, To, MAX_RATES,
+    Output, Place, Portion, Sounding, To, MAX_RATES,
 };
 pub use hoplab_base::{Duration, Instant, Stream};
 pub use ids::{LinkId, MediumId, Mhz, RadioId};

@@ -490,7 +490,7 @@ impl Rate {
         }
     }
 
-    pub(crate) fn streams(self) -> u8 {
+    pub fn streams(self) -> u8 {
         self.scheme().map_or(1, |scheme| scheme.streams)
     }
 

@@ -3,7 +3,7 @@
 //! Sending and looking ahead both use it.
 
 use crate::timing::Answer;
-use crate::{AirKind, Class, To};
+use crate::{AirKind, Class, Sounding, To};
 
 /// A transmission's place in its exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,17 @@ impl Step {
             | Self::NdpShared
             | Self::ReportPoll
             | Self::BlockAckRequest => None,
+        }
+    }
+
+    /// Which frame of a sounding it is.
+    pub fn sounding(self) -> Option<Sounding> {
+        match self {
+            Self::Announcement => Some(Sounding::Announcement),
+            Self::Ndp | Self::NdpShared => Some(Sounding::NullData),
+            Self::ReportPoll => Some(Sounding::Poll),
+            Self::Report => Some(Sounding::Report),
+            _ => None,
         }
     }
 

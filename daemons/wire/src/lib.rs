@@ -15,6 +15,7 @@ mod mac;
 pub mod netlink;
 pub mod nfqueue;
 pub mod radiotap;
+pub mod sounding;
 pub mod split;
 pub mod tcp;
 pub mod trigger;

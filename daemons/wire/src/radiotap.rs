@@ -10,6 +10,7 @@
 //! bit 19 HT: known, flags, MCS      21 VHT: known (2), flags, bandwidth, MCS and streams (4), ...
 //! bit 20 A-MPDU: number (4), flags (2), CRC of the delimiter, reserved        23 HE: data 1 to 6 (2 each)
 //! bit 24 HE-MU: flags 1 and 2 (2 each), allocations of units in either content of HE-SIG-B (4 each)
+//! bit 25 HE-MU of other users (6)         26 a PSDU without octets: why (1)
 //! bit 28 TLVs behind the other fields, aligned to 4: type (2), length (2), value
 //! ```
 //!
@@ -20,8 +21,8 @@ use crate::{le16, le32, octets};
 use alloc::vec::Vec;
 
 const EXTENDED: u32 = 1 << 31;
-/// Size and alignment of the fields of bits 0 to 24.
-const FIELDS: [(usize, usize); 25] = [
+/// Size and alignment of the fields of bits 0 to 26.
+const FIELDS: [(usize, usize); 27] = [
     (8, 8),
     (1, 1),
     (1, 1),
@@ -47,6 +48,8 @@ const FIELDS: [(usize, usize); 25] = [
     (12, 8),
     (12, 2),
     (12, 2),
+    (6, 2),
+    (1, 1),
 ];
 const TX_FLAGS: usize = 15;
 const HT: usize = 19;
@@ -54,6 +57,9 @@ const AMPDU: usize = 20;
 const VHT: usize = 21;
 const HE: usize = 23;
 const HE_MU: usize = 24;
+const NO_PSDU: usize = 26;
+/// It is a null data packet, which sounds the channel.
+const SOUNDS: u8 = 0;
 const TLVS: usize = 28;
 const TLV_HEADER: usize = 4;
 const TLV_USIG: u16 = 33;
@@ -156,6 +162,8 @@ pub struct Header {
     pub he: Option<He>,
     pub he_mu: Option<HeMu>,
     pub eht: Option<Eht>,
+    /// A null data packet, of which nothing follows.
+    pub is_null: bool,
 }
 
 /// Which A-MPDU a frame was in.
@@ -511,6 +519,7 @@ impl Header {
             VHT => self.vht = Vht::parse(field),
             HE => self.he = He::parse(field),
             HE_MU => self.he_mu = HeMu::parse(field),
+            NO_PSDU => self.is_null = octet == Some(SOUNDS),
             _ => {}
         }
     }
@@ -560,6 +569,8 @@ impl Header {
         field(VHT, self.vht.map(Vht::emit).as_ref().map(|v| &v[..]));
         field(HE, self.he.map(He::emit).as_ref().map(|v| &v[..]));
         field(HE_MU, self.he_mu.map(HeMu::emit).as_ref().map(|v| &v[..]));
+        let null = self.is_null.then_some([SOUNDS]);
+        field(NO_PSDU, null.as_ref().map(|v| &v[..]));
         field(TLVS, self.eht.map(Eht::emit).as_ref().map(|v| &v[..]));
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());

@@ -14,6 +14,8 @@ use alloc::vec::Vec;
 const TRIGGER: [u8; 2] = [0x24, 0];
 /// Of the control field: the type of a BlockAck to several stations.
 const MULTI_STA: u16 = 11 << 1;
+/// Which segments of a report are to come, a bit each.
+pub(crate) const ALL_SEGMENTS: u8 = 0xff;
 
 /// A trigger frame. Its stations send as loud as they can, with LDPC.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +46,15 @@ pub enum Asks {
     BlockAcks,
     /// What waits at them (BSRP).
     BufferStatus,
+    /// Their reports on the channel (BFRP).
+    Reports,
 }
 
 impl Asks {
     fn number(self) -> u64 {
         match self {
             Self::Frames => 0,
+            Self::Reports => 1,
             Self::BlockAcks => 2,
             Self::BufferStatus => 4,
         }
@@ -77,6 +82,8 @@ pub struct User {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     All,
+    /// Each segment of its report.
+    Segments,
     /// Frames of one TID, rather of this access category: best effort, background, video, voice
     /// (ACI of 9.4.2.28).
     Category(u8),
@@ -130,6 +137,7 @@ impl User {
         out.extend_from_slice(&info.to_le_bytes()[..5]);
         match self.of {
             Of::All => {}
+            Of::Segments => out.push(ALL_SEGMENTS),
             Of::Category(category) => out.push(ONE_TID | category << 6),
             Of::Agreement { tid, sequence } => {
                 let control = Control::COMPRESSED | u16::from(tid & 0xf) << 12;
@@ -213,7 +221,7 @@ impl BufferStatus {
     }
 }
 
-fn begin(kind: [u8; 2], duration_us: u16, receiver: Mac, transmitter: Mac) -> Vec<u8> {
+pub(crate) fn begin(kind: [u8; 2], duration_us: u16, receiver: Mac, transmitter: Mac) -> Vec<u8> {
     let mut out = kind.to_vec();
     out.extend(duration_us.to_le_bytes());
     out.extend_from_slice(&receiver.0);

@@ -4,6 +4,7 @@
 use hoplab_wire::ieee80211::{on_air, Bitmap, Control, Frame, Kind, Together};
 use hoplab_wire::netlink::{family_id, Attributes, Batch, Message, Messages};
 use hoplab_wire::nfqueue::{self, Hook, Queued};
+use hoplab_wire::sounding::{self, Announced, Announcement, Poll, Report};
 use hoplab_wire::split::{Lack, Stamp};
 use hoplab_wire::tcp::{Flags, TcpOption};
 use hoplab_wire::trigger::{Acknowledged, Asks, BlockAcks, BufferStatus, Of, Trigger, User};
@@ -302,6 +303,67 @@ fn triggers() {
         [0x01, 0xa0, 0x76, 0x00, 0x7f, 0x04, 0x50, 0xc0, 0xab]
     );
     assert_eq!(asks.len() + 4, 28 + 9);
+}
+
+/// IEEE 802.11-2020 9.3.1.20 and 9.3.1.21, 802.11ax-2021 9.3.1.19.
+#[test]
+fn announcements_of_null_data_packets() {
+    let station = |receiver, association| Announced {
+        receiver,
+        association,
+        columns: 2,
+    };
+    let announcement = |kind, stations| Announcement {
+        kind,
+        transmitter: A,
+        token: 5,
+        bandwidth: 2,
+        stations,
+    };
+    let vht = announcement(sounding::Kind::Vht, vec![station(B, 1), station(A, 2)]).emit(7);
+    let begin = [
+        0x54, 0, 7, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1,
+    ];
+    // Token; AID12, several users, two columns.
+    assert_eq!(vht, [&begin[..], &[20, 1, 0x30, 2, 0x30]].concat());
+    assert_eq!(vht.len() + 4, 21 + 2 * 2);
+    // To one alone it is addressed to him. AID11; up to unit 36; grouping 4, finest codebook.
+    let he = announcement(sounding::Kind::He, vec![station(B, 1)]).emit(7);
+    assert_eq!(he[4..10], B.0);
+    let info: u32 = 1 | 36 << 18 | 2 << 25 | 1 << 27 | 1 << 28 | 1 << 29;
+    assert_eq!(he[16..], [&[22][..], &info.to_le_bytes()].concat());
+    assert_eq!(he.len() + 4, 21 + 4);
+    let poll = Poll {
+        receiver: B,
+        transmitter: A,
+    };
+    let polls = poll.emit(7);
+    assert_eq!((polls.len() + 4, polls[0], polls[16]), (21, 0x44, 0xff));
+}
+
+/// IEEE 802.11-2020 9.4.1.48, 802.11ax-2021 9.4.1.64: one column of four rows, on 80 MHz.
+#[test]
+fn reports_on_the_channel() {
+    let report = |kind| Report {
+        kind,
+        receiver: A,
+        transmitter: B,
+        token: 5,
+        bandwidth: 2,
+        columns: 1,
+        rows: 4,
+        octets: 100,
+    };
+    let vht = report(sounding::Kind::Vht).emit(7);
+    assert_eq!((vht.len(), vht[0]), (100, 0xe0));
+    assert_eq!((&vht[4..10], &vht[16..22]), (&A.0[..], &A.0[..]));
+    // Rows, width; codebook, several users; first segment, token.
+    assert_eq!(vht[24..29], [21, 0, 0x98, 0x8c, 0x14]);
+    let he = report(sounding::Kind::He).emit(7);
+    let control: u64 = 3 << 3 | 2 << 6 | 1 << 9 | 1 << 10 | 1 << 15 | 36 << 23 | 5 << 30;
+    assert_eq!(he[24..26], [30, 0]);
+    assert_eq!(he[26..31], control.to_le_bytes()[..5]);
+    assert!(he[31..].iter().all(|octet| *octet == 0));
 }
 
 /// 802.11ax-2021 9.3.1.22.6, and 9.2.4.6a.4 for the answer.

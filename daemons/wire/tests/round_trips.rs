@@ -161,6 +161,7 @@ proptest! {
                 punctured: if mcs & 0x10 != 0 { guard >> 3 } else { 0 },
                 uplink: guard & 4 != 0,
             }),
+            is_null: rate == Some(0),
         };
         let mut out = Vec::new();
         header.emit(&mut out);

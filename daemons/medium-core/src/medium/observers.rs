@@ -50,10 +50,12 @@ impl End<'_> {
             share: self.portion(),
             triggered: ppdu.triggered,
             waiting: ppdu.waiting.filter(|_| ppdu.step == Step::BufferStatus),
+            sounding: ppdu.step.sounding(),
             asks: ppdu.asked.map(|asked| Asks {
                 what: match ppdu.step {
                     Step::Poll => Asked::Frames,
                     Step::Bsrp => Asked::BufferStatus,
+                    step if step.sounding().is_some() => Asked::Report,
                     _ => Asked::BlockAck,
                 },
                 rate: asked.rate,

@@ -186,10 +186,15 @@ impl Radio {
             self.soundings.begin(*station);
         }
         self.txop.sounding = Some(sounding);
-        all(stations.iter().map(|(station, data)| Ppdu {
+        let groups = self.txop.sounding.iter().flat_map(|one| &one.groups);
+        let reports: Vec<(&Group, &Report)> = groups
+            .flat_map(|group| group.reports.iter().map(move |report| (group, report)))
+            .collect();
+        all(reports.iter().map(|(group, report)| Ppdu {
             rate,
-            width: data.width(),
-            ..self.to_sound(Step::Announcement, *station, bytes, nav, setup)
+            width: report.rate.width(),
+            asked: Some(asked(group, report)),
+            ..self.to_sound(Step::Announcement, report.from, bytes, nav, setup)
         }))
     }
 
