@@ -37,6 +37,7 @@ PARTS = {
     "wifi/he": "high_efficiency:items",
     "wifi/multilink": "multilink:items",
     "wifi/ofdma": "ofdma:items",
+    "wifi/ofdma-curves": "ofdma_curves:items",
     "wifi/bsrp": "bsrp:items",
     "wifi/mu-mimo": "mu_mimo:items",
     "wifi/eht-ofdma": "eht_ofdma:items",
