@@ -176,25 +176,14 @@ def test_arp_resolves_next_hops_and_the_bsd_queue_keeps_the_last_packet(
     assert lost[0] == 0 < lost[1]
 
 
-def test_a_relay_makes_few_system_calls_for_a_packet(tmp_path: Path, run_scenario: Run) -> None:
-    """At load a wait and a send: statuses and frames that must wait cost no call of their own."""
+def test_a_relay_makes_four_system_calls_for_a_packet(tmp_path: Path, run_scenario: Run) -> None:
+    """It waits for the packet, sends it, waits for the status and reads that."""
     run_scenario(CHAIN.format(stations=3, last=2), "--set", "routing.protocol=dsr")
     counted = _counters(tmp_path / "run1")["n1"]
     calls = sum(value for name, value in counted.items() if name.startswith("calls_"))
     assert counted["forwarded"] > 100
-    assert counted["calls_statuses"] == counted["calls_tun"] == 0
-    assert calls / counted["forwarded"] < 2.3
-
-
-def test_what_teaches_routes_alone_wakes_nobody(tmp_path: Path, run_scenario: Run) -> None:
-    """n2 overhears the acknowledgements of its neighbour n1, some hundred a second, and does
-    nothing else."""
-    run_scenario(CHAIN.format(stations=3, last=1), "--set", "routing.protocol=dsr")
-    counted = _counters(tmp_path / "run1")["n2"]
-    assert counted["overheard"] > 500
-    assert sum(value for name, value in counted.items() if name.startswith("calls_")) < (
-        counted["overheard"] / 5
-    )
+    assert counted["calls_tun"] == 0
+    assert calls / counted["forwarded"] < 4.1
 
 
 def _counters(run: Path) -> dict[str, dict[str, int]]:

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connects the protocol core to the system: TUN, packet sockets, clock, records. One thread has
-//! one wait. Frames come through rings without a call of their own and leave in batches. Statuses
-//! of sent frames and overheard frames are not urgent, so the daemon gathers them for a while.
+//! one wait. Frames come through rings without a call of their own and leave in batches.
 
 use crate::config::{Config, Overhear};
 use crate::control;
 use crate::error::Error;
-use crate::filter;
 use crate::layers::Core;
-use crate::monitor::{Monitor, Wanted};
+use crate::monitor::Monitor;
 use crate::outbox::{Frame, Outbox};
 use crate::samples::SplitSamples;
 use crate::stack;
 use hoplab_base::{Duration, Instant};
 use hoplab_dsr_core::layer::Either;
-use hoplab_dsr_core::settings::Acknowledgement;
-use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Settings, Token};
+use hoplab_dsr_core::{Dsr, LinkDestination, Mac, Output, Token};
 use hoplab_dsr_elfn::{Notice, Notices};
 use hoplab_dsr_split::Splitting;
 use hoplab_linux::control::Control;
@@ -42,11 +39,6 @@ const PREFIX: usize = 72;
 /// Most frames that wait for a status. Beyond that the daemon forgets the oldest. The core has
 /// given up on that one long before.
 const AWAITED: usize = 1024;
-/// How long statuses of sent frames, and overheard frames, may wait for a wake-up that has another
-/// reason. Statuses do not wait while one of them would let the next frame go.
-const GATHER: Duration = Duration::from_millis(20);
-/// How long quiet frames may wait for such a wake-up, so that their ring does not overflow.
-const QUIET: Duration = Duration::from_millis(100);
 
 mod reading;
 
@@ -55,27 +47,14 @@ pub struct Daemon {
     own: Mac,
     clock: Clock,
     tun: Tun,
-    /// Receives what `passing` does not.
     link: Ring,
-    /// Data of others for others. It may wait here while neither the queue nor the driver lets it
-    /// go on. The daemon reads it before it does anything else, so all decisions are as if it had
-    /// been read when it came.
-    passing: Ring,
-    may_wait: bool,
-    /// Sends, and gets the statuses where `sent` does not.
+    /// Sends, and gets the statuses of what it sent.
     sender: OwnedFd,
-    monitor: Monitor,
+    monitor: Option<Monitor>,
     control: Control,
     elfn: Option<Elfn>,
     outbox: Outbox,
     statuses: Statuses,
-    /// Until when statuses and overheard frames are gathered.
-    statuses_due: Instant,
-    foreign_due: Instant,
-    /// Until when quiet frames wait; from then on the next one ends a wait.
-    quiet_due: Instant,
-    /// When a frame was overheard last.
-    foreign_read: Instant,
     /// How far a ring's stamps are ahead of the clock: they count from another origin.
     stamps_ahead: Duration,
     /// When overheard frames were read last. The core's time never goes back behind it.
@@ -92,16 +71,11 @@ pub struct Daemon {
     splitting: Option<SplitSamples>,
 }
 
-/// What a wait found.
+/// What a wait found, apart from frames: their rings are read after each wait.
 struct Woken {
-    link: Found,
-    passing: Found,
     tun: Found,
     control: Found,
     sender: Found,
-    sent: Found,
-    /// Whether a status would have ended the wait.
-    awaited_status: bool,
 }
 
 impl Daemon {
@@ -130,31 +104,16 @@ impl Daemon {
         net.up(&config.tun)?;
         net.up(interface)?;
         let link = packet::open(index, Receives::All)?;
-        packet::filter(&link, &mut filter::passing(own, address, true))?;
-        let passing = packet::open(index, Receives::All)?;
-        packet::filter(&passing, &mut filter::passing(own, address, false))?;
         let sender = packet::open(index, Receives::Nothing)?;
         if config.overhear == Overhear::Promiscuous {
             packet::promiscuous(&link, index)?;
         }
+        let signals = settings.signal_threshold_dbm.is_some();
         let monitor = match config.overhear {
-            Overhear::Off | Overhear::Promiscuous => Monitor::default(),
-            Overhear::Monitor => {
-                let wanted = Wanted {
-                    index,
-                    own,
-                    address,
-                    signals: settings.signal_threshold_dbm.is_some(),
-                    outstanding: settings.outstanding,
-                    quiet: may_wait(&settings),
-                };
-                Monitor::open(&net, &wanted)?
-            }
+            Overhear::Off | Overhear::Promiscuous => None,
+            Overhear::Monitor => Some(Monitor::open(&net, index, own, signals)?),
         };
-        // Otherwise the monitor interface brings them, and reading its ring takes no system call.
-        if monitor.sent.is_none() {
-            want_statuses(&sender)?;
-        }
+        want_statuses(&sender)?;
         let name = config.name.as_str();
         let events = config.events.as_deref();
         let events = events.map(|path| Events::append(path, name, config.epoch_ns));
@@ -167,8 +126,6 @@ impl Daemon {
         }
         // Those of setting up do not count.
         calls::forget();
-        let may_wait =
-            monitor.sent.is_some() && config.connection.is_empty() && may_wait(&settings);
         let layers = (
             Notices::new(address, config.notices.clone(), elfn.is_some()),
             Splitting::new(address, config.split(), settings.link_mtu),
@@ -180,18 +137,12 @@ impl Daemon {
             clock: Clock::new(),
             tun,
             link: Ring::new(link, Room::FEW)?,
-            passing: Ring::new(passing, Room::FEW)?,
-            may_wait,
             sender,
             monitor,
             control,
             elfn,
             outbox: Outbox::default(),
             statuses: Statuses::new(),
-            statuses_due: Instant::ZERO,
-            foreign_due: Instant::ZERO,
-            quiet_due: Instant::ZERO,
-            foreign_read: Instant::ZERO,
             stamps_ahead: kernel::real_time().since(kernel::now()),
             last: Instant::ZERO,
             awaited: VecDeque::new(),
@@ -226,70 +177,32 @@ impl Daemon {
         splitting
     }
 
-    /// Waits for input or the next deadline. What is being gathered is left out until its time
-    /// has come; after that it is waited for, so that silence costs nothing.
+    /// Waits for input or the next deadline.
     fn wait(&mut self) -> Woken {
         let now = self.clock.now();
-        let blocked = self.may_wait && self.core.blocked();
-        let gather_statuses = self.statuses_due > now && !self.core.blocked();
-        let gather_foreign = self.foreign_due > now;
-        let foreign = self.monitor.foreign.as_ref().filter(|_| !gather_foreign);
-        let gather_quiet = self.quiet_due > now;
-        // While a packet waits for a route, a quiet frame may teach it and is as urgent as others.
-        let wait_quiet = match self.core.seeks() {
-            true => gather_foreign,
-            false => gather_quiet,
-        };
-        let quiet = self.monitor.quiet.as_ref().filter(|_| !wait_quiet);
-        let sent = self.monitor.sent.as_ref();
-        let error_queue = sent.is_none() && !gather_statuses;
-        let sent = sent.filter(|_| !gather_statuses);
-        let passing = (!blocked).then_some(&self.passing);
+        let foreign = self.monitor.as_ref().map(|monitor| &monitor.foreign);
         let mut interests = [
             Interest::input(self.link.as_fd()),
-            input(passing),
+            foreign.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd())),
             Interest::input(self.tun.as_fd()),
-            input(foreign),
-            input(quiet),
-            input(sent),
             Interest::input(self.control.as_fd()),
-            match (self.outbox.is_empty(), error_queue) {
-                (false, _) => Interest::output(self.sender.as_fd()),
-                (true, true) => Interest::error(self.sender.as_fd()),
-                (true, false) => Interest::none(),
+            match self.outbox.is_empty() {
+                true => Interest::error(self.sender.as_fd()),
+                false => Interest::output(self.sender.as_fd()),
             },
         ];
-        let deadline = self.core.next_deadline();
-        let statuses =
-            (gather_statuses && self.core.outstanding() > 0).then_some(self.statuses_due);
-        let foreign =
-            (gather_foreign && self.monitor.foreign.is_some()).then_some(self.foreign_due);
         let rows = self.splitting.as_ref().and_then(SplitSamples::due);
-        let quiet = (gather_quiet && self.monitor.quiet.is_some()).then_some(self.quiet_due);
-        // A gathered source has no interest above, so its time must end the wait.
-        let until = [
-            deadline,
-            statuses,
-            foreign,
-            quiet,
-            self.counters.due(),
-            rows,
-        ];
+        let until = [self.core.next_deadline(), self.counters.due(), rows];
         let until = until.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let longest = until.since(now).clamp(SHORTEST_WAIT, IDLE);
         let left = wait(&mut interests, longest);
-        let found = interests.map(|interest| interest.found());
-        let [link, passing, tun, _, _, sent, control, sender] = found;
+        let [_, _, tun, control, sender] = interests.map(|interest| interest.found());
         // Where reading the clock is a system call, time advances by what the waits took.
         self.clock.waited(longest - left);
         Woken {
-            link,
-            passing,
             tun,
             control,
             sender,
-            sent,
-            awaited_status: !gather_statuses,
         }
     }
 
@@ -297,33 +210,12 @@ impl Daemon {
         let now = self.clock.now();
         // A status that is there lets what arrives go on at once. Some are of frames that the
         // core does not follow (ARP), and must be taken out all the same.
-        let gathered = !woken.awaited_status && (self.statuses_due <= now || self.core.full());
-        let statuses = woken.sender.error || woken.sent.any();
-        if statuses || gathered && self.core.outstanding() > 0 {
-            self.read_error_queue();
-            self.statuses_due = now + GATHER;
+        if woken.sender.error {
+            self.read_statuses();
         }
-        // Any wake-up serves to read what costs no call; and signals are known before frames.
-        let heard = self.read_foreign();
-        let others = [
-            woken.link,
-            woken.passing,
-            woken.tun,
-            woken.control,
-            woken.sender,
-            woken.sent,
-        ];
-        // Where quiet frames come apart, what is left is worth a wake-up of its own.
-        let foreign = self.monitor.quiet.is_none() || self.core.seeks();
-        let busy = foreign && others.into_iter().any(Found::any);
-        if busy || heard && now.since(self.foreign_read) < GATHER / 3 {
-            self.foreign_due = now + GATHER;
-        }
-        if heard {
-            self.foreign_read = now;
-        }
+        // Before the frames for this station, whose signals it brings.
+        self.read_foreign();
         self.read_link();
-        self.read_sent();
         if woken.tun.input {
             self.read_tun();
         }
@@ -406,10 +298,6 @@ impl Daemon {
             return false;
         }
         let now = self.clock.now();
-        // The driver has none of the outstanding frames yet, so their statuses start a new wait.
-        if self.core.outstanding() == self.outbox.len() {
-            self.statuses_due = now + GATHER;
-        }
         let sender = &self.sender;
         let refused = self.outbox.flush(|frames| packet::send(sender, frames));
         for token in &refused {
@@ -418,15 +306,4 @@ impl Daemon {
         }
         !refused.is_empty()
     }
-}
-
-fn input(ring: Option<&Ring>) -> Interest<'_> {
-    ring.map_or_else(Interest::none, |ring| Interest::input(ring.as_fd()))
-}
-
-/// Whether data that is to be sent on may be read later, while the driver takes none. This holds
-/// where nothing follows from it but its place in the queue and what the Route Cache learns.
-/// Other kinds of acknowledgement, and signals, need each frame at once.
-fn may_wait(s: &Settings) -> bool {
-    s.acknowledgement == Acknowledgement::Link && s.signal_threshold_dbm.is_none()
 }

@@ -8,7 +8,6 @@ mod config;
 mod control;
 mod daemon;
 mod error;
-mod filter;
 mod layers;
 mod monitor;
 mod outbox;

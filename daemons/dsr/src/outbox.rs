@@ -34,10 +34,6 @@ impl Outbox {
         self.0.is_empty()
     }
 
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Offers the frames in their order to `send`, which says how many were taken and why the
     /// next one was not. Returns the frames that will never be sent.
     pub fn flush(
@@ -93,7 +89,7 @@ mod tests {
     fn what_was_not_taken_goes_first_the_next_time() {
         let mut outbox = outbox(0..5);
         assert_eq!(outbox.flush(kernel(2)), []);
-        assert_eq!(outbox.len(), 3);
+        assert_eq!(outbox.0.len(), 3);
         outbox.push(Frame {
             token: Token(9),
             bytes: vec![9],
@@ -131,7 +127,7 @@ mod tests {
     fn a_stuck_interface_does_not_fill_the_memory() {
         let mut outbox = outbox(0..70);
         let refused = outbox.flush(kernel(0));
-        assert_eq!(outbox.len(), CAPACITY);
+        assert_eq!(outbox.0.len(), CAPACITY);
         assert_eq!(refused, (64..70).map(Token).collect::<Vec<_>>());
     }
 }

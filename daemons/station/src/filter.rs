@@ -16,32 +16,20 @@ pub enum Step {
     /// Neither ring gets a frame for which this does not hold, or holds.
     Must(u32, u32),
     Never(u32, u32),
-    /// The other ring gets a frame for which this does not hold, or holds.
+    /// The other ring gets a frame for which this does not hold.
     Want(u32, u32),
-    Refuse(u32, u32),
-    /// A frame for which this does not hold passes without more conditions.
-    While(u32, u32),
 }
-use Step::{Do, Must, Never, Refuse, Want, While};
+use Step::{Do, Must, Never, Want};
 
 pub const BYTE: u32 = bpf::BPF_LD | bpf::BPF_B;
 pub const HALF: u32 = bpf::BPF_LD | bpf::BPF_H;
 pub const WORD: u32 = bpf::BPF_LD | bpf::BPF_W;
 pub const EQUAL: u32 = bpf::BPF_JMP | bpf::BPF_JEQ | bpf::BPF_K;
-pub const EQUAL_X: u32 = bpf::BPF_JMP | bpf::BPF_JEQ | bpf::BPF_X;
-pub const AT_LEAST: u32 = bpf::BPF_JMP | bpf::BPF_JGE | bpf::BPF_K;
 pub const ANY_OF: u32 = bpf::BPF_JMP | bpf::BPF_JSET | bpf::BPF_K;
 pub const TO_X: Step = Do(bpf::BPF_MISC | bpf::BPF_TAX, 0);
-pub const ADD_X: Step = Do(bpf::BPF_ALU | bpf::BPF_ADD | bpf::BPF_X, 0);
-pub const SUBTRACT_X: Step = Do(bpf::BPF_ALU | bpf::BPF_SUB | bpf::BPF_X, 0);
-pub const LENGTH: Step = Do(WORD | bpf::BPF_LEN, 0);
-/// Puts the value away, and brings one back to X.
-pub const STORE: u32 = bpf::BPF_ST;
-pub const RECALL: u32 = bpf::BPF_LDX | bpf::BPF_MEM;
 
-/// Frames for which all conditions hold pass. With `others`, the frames pass that fail a `Want` or
-/// `Refuse` instead. A load from beyond the end refuses a frame either way. So a program looks at
-/// the length before it loads what a short frame lacks.
+/// Frames for which all conditions hold pass. With `others`, the frames pass that fail a `Want`
+/// instead. A load from beyond the end refuses a frame either way.
 pub fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
     let (pass, fail) = if others { (0, ALL) } else { (ALL, 0) };
     let instruction = |code: u32, jt: usize, jf: usize, k: u32| Instruction {
@@ -60,8 +48,6 @@ pub fn program(steps: &[Step], others: bool) -> Vec<Instruction> {
             Must(code, k) => instruction(code, 0, nobody, k),
             Never(code, k) => instruction(code, nobody, 0, k),
             Want(code, k) => instruction(code, 0, fails, k),
-            Refuse(code, k) => instruction(code, fails, 0, k),
-            While(code, k) => instruction(code, 0, passes, k),
         });
     }
     for length in [pass, fail, 0] {
@@ -88,18 +74,20 @@ pub fn unicast_data() -> [Step; 7] {
     ]
 }
 
-/// Of a monitor interface: unicast data frames that `own` has sent, with their status.
-pub fn sent_only(own: Mac) -> Vec<Instruction> {
+/// Of a monitor interface: unicast data frames between others than `own`.
+pub fn between_others(own: Mac) -> Vec<Instruction> {
     let mut steps: Vec<_> = unicast_data().into();
     steps.extend([
+        Do(WORD | bpf::BPF_IND, 6), // receiver, last four octets
+        Never(EQUAL, tail(own)),
         Do(WORD | bpf::BPF_IND, 12), // transmitter, last four octets
-        Want(EQUAL, tail(own)),
+        Never(EQUAL, tail(own)),
     ]);
     program(&steps, false)
 }
 
-/// Of a monitor interface: those of [`sent_only`] that nobody acknowledged. A sent frame has its
-/// TX flags at octet 10 of mac80211's radiotap header.
+/// Of a monitor interface: unicast data frames that `own` has sent and nobody acknowledged. A sent
+/// frame has its TX flags at octet 10 of mac80211's radiotap header.
 pub fn failed_only(own: Mac, others: bool) -> Vec<Instruction> {
     let mut steps: Vec<_> = unicast_data().into();
     steps.extend([
@@ -123,4 +111,31 @@ pub fn passes(mut program: Vec<Instruction>, frame: &[u8]) -> bool {
     // A datagram that is filtered out is an error (EPERM) here.
     let _ = near.send(frame);
     far.recv(&mut [0; 256]).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Mac = Mac([2, 0, 0, 0, 1, 0]);
+    const A: Mac = Mac([2, 0, 0, 0, 7, 0]);
+    const B: Mac = Mac([2, 0, 0, 0, 8, 0]);
+
+    #[test]
+    fn only_data_between_others_is_overheard() {
+        // Data, QoS data, and a beacon.
+        let cases = [
+            (0x08, B, A, true),
+            (0x88, B, A, true),
+            (0x08, B, OWN, false),
+            (0x08, OWN, A, false),
+            (0x08, Mac::BROADCAST, A, false),
+            (0x80, B, A, false),
+        ];
+        for (control, receiver, transmitter, heard) in cases {
+            let header = [0, 0, 10, 0, 0, 0x80, 0, 0, 0, 0, control, 0, 0, 0];
+            let frame = [&header[..], &receiver.0, &transmitter.0, &[0; 40]].concat();
+            assert_eq!(passes(between_others(OWN), &frame), heard, "{frame:?}");
+        }
+    }
 }

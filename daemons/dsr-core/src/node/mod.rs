@@ -300,26 +300,6 @@ impl<L: Layer> Dsr<L> {
         &self.settings
     }
 
-    /// Unicast frames with the link whose status has not come.
-    pub fn outstanding(&self) -> usize {
-        self.outstanding.len()
-    }
-
-    /// Whether a status must come before the next unicast frame can go.
-    pub fn full(&self) -> bool {
-        self.outstanding.len() >= self.settings.outstanding.max(1)
-    }
-
-    /// Whether packets wait that the next status would let go.
-    pub fn blocked(&self) -> bool {
-        self.full() && !self.queue.is_empty()
-    }
-
-    /// Whether packets wait for a route, which any frame may teach.
-    pub fn seeks(&self) -> bool {
-        !self.send_buffer.is_empty()
-    }
-
     /// Packets still inside: waiting for a route, an address, the interface or a confirmation.
     pub fn pending(&self) -> usize {
         self.send_buffer.len()
