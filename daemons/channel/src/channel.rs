@@ -61,7 +61,7 @@ pub enum Change {
     },
     /// One radio more, at the origin, with the next number.
     Add {
-        mac: [u8; 6],
+        mac: Mac,
     },
 }
 
@@ -129,7 +129,7 @@ pub struct Channel<T> {
     medium: Medium,
     recorder: Recorder,
     /// Radio of each address that frames are sent to.
-    radios: BTreeMap<[u8; 6], RadioId>,
+    radios: BTreeMap<Mac, RadioId>,
     pending: BTreeMap<FrameId, Pending<T>>,
     next_id: FrameId,
     traffic: Traffic,
@@ -371,8 +371,8 @@ impl<T: Clone> Channel<T> {
         self.medium.advance(now);
     }
 
-    fn add(&mut self, mac: [u8; 6]) {
-        let name = Mac(mac).to_string();
+    fn add(&mut self, mac: Mac) {
+        let name = mac.to_string();
         let place = Waypoint::new(Instant::ZERO, Position::default());
         let radio = self.medium.add(Station {
             name: name.clone(),
@@ -409,7 +409,7 @@ impl<T: Clone> Channel<T> {
 
     /// From now on a host's packets go by way of this access point, or of none. The host takes no
     /// frame of another access point, even if its radio acknowledges it.
-    pub fn associated(&mut self, radio: RadioId, point: Option<[u8; 6]>) {
+    pub fn associated(&mut self, radio: RadioId, point: Option<Mac>) {
         self.recorder.associated(radio, point);
     }
 
@@ -437,7 +437,7 @@ impl<T: Clone> Channel<T> {
             self.medium.tune(sent.radio, Mhz(sent.frequency_mhz));
             // Of a radio with several, as an access point with several networks.
             if let Some(sender) = sent.header.and_then(|header| header.transmitter) {
-                self.radios.insert(sender.0, sent.radio);
+                self.radios.insert(sender, sent.radio);
             }
         }
         let Some(to) = self.prepare(hosts, &sent) else {
@@ -549,7 +549,7 @@ impl<T: Clone> Channel<T> {
             Some(receiver) if receiver.is_group() => To::Everyone,
             Some(receiver) => self
                 .radios
-                .get(&receiver.0)
+                .get(&receiver)
                 .map_or(To::Nobody, |radio| To::Radio(*radio)),
         };
         self.traffic.frames += 1;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use hoplab_medium_core::{
     CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, RadioId, Waypoint, Width,
 };
+use hoplab_wire::Mac;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -58,7 +59,7 @@ pub struct Config {
 
 impl Config {
     /// Permanent address of each radio.
-    pub fn macs(&self) -> Vec<[u8; 6]> {
+    pub fn macs(&self) -> Vec<Mac> {
         self.stations.iter().map(|radio| radio.mac).collect()
     }
 
@@ -86,13 +87,19 @@ impl Config {
     }
 }
 
+/// An address as its six octets.
+fn mac<'de, D: Deserializer<'de>>(from: D) -> Result<Mac, D::Error> {
+    Deserialize::deserialize(from).map(Mac)
+}
+
 /// A station's radio.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
     pub name: String,
     /// Its permanent address.
-    pub mac: [u8; 6],
+    #[serde(deserialize_with = "mac")]
+    pub mac: Mac,
     pub waypoints: Vec<Waypoint>,
     /// Its own network card; none for that of [`Params`].
     pub nic: Option<Nic>,

@@ -54,7 +54,7 @@ pub struct Recorder {
     handovers: Option<(Handovers, Writer<handovers::Table>)>,
     settings: Records,
     names: Vec<String>,
-    macs: Vec<[u8; 6]>,
+    macs: Vec<Mac>,
     interval: Duration,
     next: Instant,
     epoch: Instant,
@@ -130,7 +130,7 @@ impl Recorder {
     }
 
     /// A radio more from now on.
-    pub fn add(&mut self, name: String, mac: [u8; 6]) {
+    pub fn add(&mut self, name: String, mac: Mac) {
         self.names.push(name);
         self.macs.push(mac);
         self.has_links.push(false);
@@ -303,10 +303,10 @@ impl Recorder {
                 }
                 (None, To::Radio(to)) => {
                     let (to, from) = (self.macs[to.index()], self.macs[aired.from.index()]);
-                    let own = control(aired.kind, Mac(to), Mac(from));
-                    let own = own.or_else(|| self.sequences.control(aired, Mac(to), Mac(from)));
+                    let own = control(aired.kind, to, from);
+                    let own = own.or_else(|| self.sequences.control(aired, to, from));
                     let own = own.map(|control| control.emit(reserve_us));
-                    let status = || buffer_status(aired, Mac(to), Mac(from));
+                    let status = || buffer_status(aired, to, from);
                     match own.or_else(|| Some(status()?.emit(reserve_us))) {
                         Some(made) => Octets::Radio(made),
                         None => return Ok(()),
@@ -388,10 +388,10 @@ impl Recorder {
     }
 
     /// A host's packets go by way of this access point from now on, or of none.
-    pub fn associated(&mut self, radio: RadioId, point: Option<[u8; 6]>) {
+    pub fn associated(&mut self, radio: RadioId, point: Option<Mac>) {
         if let Some((handovers, _)) = &mut self.handovers {
-            let station = Mac(self.macs[radio.index()]);
-            handovers.associated(station, point.map(Mac));
+            let station = self.macs[radio.index()];
+            handovers.associated(station, point);
         }
     }
 
@@ -407,7 +407,7 @@ impl Recorder {
         let Some(found) = handovers.acknowledged(cell, at) else {
             return Ok(());
         };
-        let of = |mac: Mac| self.macs.iter().position(|own| *own == mac.0);
+        let of = |mac: Mac| self.macs.iter().position(|own| *own == mac);
         let ends = (of(found.station), of(found.old), of(found.new));
         let (Some(node), Some(old), Some(new)) = ends else {
             return Ok(());

@@ -51,9 +51,9 @@ impl Soundings {
 
     /// The frame of which this is the last part. None for another, and as long as a station is not
     /// known. A null data packet has no octets.
-    pub fn frame(&mut self, aired: &Aired, macs: &[[u8; 6]], known: &Triggers) -> Option<Vec<u8>> {
+    pub fn frame(&mut self, aired: &Aired, macs: &[Mac], known: &Triggers) -> Option<Vec<u8>> {
         let To::Radio(to) = aired.to else { return None };
-        let (receiver, transmitter) = (Mac(macs[to.index()]), Mac(macs[aired.from.index()]));
+        let (receiver, transmitter) = (macs[to.index()], macs[aired.from.index()]);
         let duration_us = u16::try_from(aired.nav.as_micros_ceil()).unwrap_or(u16::MAX);
         match aired.sounding? {
             Sounding::Announcement => {

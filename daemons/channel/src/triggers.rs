@@ -72,7 +72,7 @@ impl Triggers {
     pub fn control(
         &mut self,
         aired: &Aired,
-        macs: &[[u8; 6]],
+        macs: &[Mac],
         known: &mut Sequences,
     ) -> Option<Vec<u8>> {
         let share = aired.share.unwrap_or(Portion {
@@ -87,7 +87,7 @@ impl Triggers {
             return None;
         }
         let parts = core::mem::take(&mut self.parts);
-        let mac = |radio: RadioId| Mac(macs[radio.index()]);
+        let mac = |radio: RadioId| macs[radio.index()];
         let transmitter = mac(aired.from);
         let duration_us = u16::try_from(aired.nav.as_micros_ceil()).unwrap_or(u16::MAX);
         let Some(asked) = aired.asks else {

@@ -11,6 +11,7 @@ use hoplab_channel::rates::{self, RateEntry};
 use hoplab_channel::request;
 use hoplab_channel::{Account, Channel};
 use hoplab_medium_core::{Category, CategoryParams, Instant, RadioId};
+use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use crate::error::{Error, OUT};
@@ -68,7 +69,7 @@ impl Engine {
     }
 
     /// The radio of this address; none for one that the document does not name.
-    pub fn radio(&self, address: [u8; 6]) -> Option<RadioId> {
+    pub fn radio(&self, address: Mac) -> Option<RadioId> {
         self.hosts.radio(address)
     }
 
@@ -99,7 +100,7 @@ impl Engine {
     }
 
     /// A host's packets go by way of this access point from now on, or of none.
-    pub fn associated(&mut self, now: Instant, radio: Option<RadioId>, point: Option<[u8; 6]>) {
+    pub fn associated(&mut self, now: Instant, radio: Option<RadioId>, point: Option<Mac>) {
         if let (Some(radio), true) = (radio, self.follows()) {
             self.reach(now);
             if let Some(channel) = &mut self.channel {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use hoplab_abi::{rust, Contention, Frame};
 use hoplab_channel::rates::RateEntry;
 use hoplab_medium_core::{Category, CategoryParams, Duration, Instant, RadioId};
+use hoplab_wire::Mac;
 
 use crate::engine::{Engine, FrameOf};
 use crate::kernel;
@@ -63,7 +64,7 @@ fn named(radio: i32) -> Option<RadioId> {
 #[no_mangle]
 pub unsafe extern "C" fn hoplab_engine_radio(address: *const [u8; 6]) -> i32 {
     // SAFETY: as this function's.
-    let address = unsafe { *address };
+    let address = Mac(unsafe { *address });
     with(-1, |engine| {
         engine
             .radio(address)
@@ -108,7 +109,7 @@ pub extern "C" fn hoplab_engine_tuned(now: u64, radio: i32, mhz: u32) {
 pub unsafe extern "C" fn hoplab_engine_associated(now: u64, radio: i32, point: *const [u8; 6]) {
     let radio = named(radio);
     // SAFETY: as this function's.
-    let point = unsafe { point.as_ref() }.copied();
+    let point = unsafe { point.as_ref() }.copied().map(Mac);
     with((), |engine| engine.associated(Instant(now), radio, point));
 }
 

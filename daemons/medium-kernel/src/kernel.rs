@@ -5,6 +5,7 @@ use hoplab_abi::{hoplab_medium_deliver, hoplab_medium_died, hoplab_medium_status
 use hoplab_channel::hosts::{Heard, Hosts, Status, Troubles, LONGEST_FRAME};
 use hoplab_channel::{rates, Error};
 use hoplab_medium_core::{RadioId, MAX_RATES};
+use hoplab_wire::Mac;
 
 const _: () = assert!(RATES == MAX_RATES);
 
@@ -33,13 +34,13 @@ pub struct Ticket {
 /// The kernel's radios; `said` collects messages.
 pub struct Kernel {
     /// Address of each radio.
-    macs: Vec<[u8; 6]>,
+    macs: Vec<Mac>,
     pub said: Vec<String>,
     pub troubles: Troubles,
 }
 
 impl Kernel {
-    pub fn new(macs: Vec<[u8; 6]>) -> Self {
+    pub fn new(macs: Vec<Mac>) -> Self {
         Self {
             macs,
             said: Vec::new(),
@@ -48,7 +49,7 @@ impl Kernel {
     }
 
     /// The radio of this address; none for one that the document does not name.
-    pub fn radio(&self, address: [u8; 6]) -> Option<RadioId> {
+    pub fn radio(&self, address: Mac) -> Option<RadioId> {
         let at = self.macs.iter().position(|mac| *mac == address);
         at.map(RadioId::new)
     }
@@ -67,7 +68,7 @@ impl Hosts for Kernel {
         // SAFETY: C copies the octets, whose number is that of the slice, and the address.
         unsafe {
             hoplab_medium_deliver(
-                &raw const self.macs[to.index()],
+                &raw const self.macs[to.index()].0,
                 bytes.as_ptr(),
                 bytes.len() as u32,
                 ticket.frequency_mhz,
@@ -81,7 +82,10 @@ impl Hosts for Kernel {
         let told = told(ticket, status);
         // SAFETY: C reads both before it returns.
         unsafe {
-            hoplab_medium_status(&raw const self.macs[ticket.radio.index()], &raw const told)
+            hoplab_medium_status(
+                &raw const self.macs[ticket.radio.index()].0,
+                &raw const told,
+            )
         };
     }
 

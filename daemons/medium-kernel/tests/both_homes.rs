@@ -19,6 +19,7 @@ use hoplab_medium::server::Server;
 use hoplab_medium::Error;
 use hoplab_medium_core::{Duration, Instant, RadioId, Stream, MAX_RATES};
 use hoplab_medium_kernel::entry;
+use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 /// A document as `hoplab` writes it.
@@ -180,7 +181,7 @@ impl Port for Daemon {
 
     fn watch(&mut self, _: OwnedFd) {}
 
-    fn add(&mut self, _: [u8; 6]) {}
+    fn add(&mut self, _: Mac) {}
 
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
         let now = self.now.as_nanos();

@@ -4,6 +4,7 @@
 use hoplab_channel::config::Config;
 use hoplab_document::parse;
 use hoplab_medium_core::{Fading, LossModel, Position, Rate, Standard, Takes};
+use hoplab_wire::Mac;
 
 const WHOLE: &str = include_str!("document.json");
 
@@ -20,7 +21,7 @@ fn what_hoplab_writes_is_read() {
     );
     assert_eq!(params.phy.basic_rate, Rate::OFDM_6);
     assert_eq!(params.fading, Fading::Nakagami { m: 1.0 });
-    assert_eq!(config.macs()[1], [2, 0, 0, 0, 0, 2]);
+    assert_eq!(config.macs()[1], Mac([2, 0, 0, 0, 0, 2]));
     let way = &config.stations[1].waypoints;
     assert_eq!(way[0].position, Position::new(100.1, 0.0));
     assert!(config.stations[0].power[0].at > config.epoch);

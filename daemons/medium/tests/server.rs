@@ -17,6 +17,7 @@ use hoplab_medium::Error;
 use hoplab_medium_core::{
     Attempts, Dbm, Duration, Energy, Instant, Params, Position, RadioId, Rate, Waypoint,
 };
+use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 const EPOCH_NS: u64 = 5_000_000_000;
@@ -104,7 +105,7 @@ impl Port for Script {
 
     fn watch(&mut self, _: OwnedFd) {}
 
-    fn add(&mut self, _: [u8; 6]) {}
+    fn add(&mut self, _: Mac) {}
 
     fn read(&mut self, mut accept: impl FnMut(&mut Self, Sent<'_, u64>)) {
         while self.frames.front().is_some_and(|frame| frame.0 <= self.now) {
@@ -184,7 +185,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
     };
     let radio = |name: &str, mac: [u8; 6], x_m| Radio {
         name: name.into(),
-        mac,
+        mac: Mac(mac),
         waypoints: vec![Waypoint::new(Instant::ZERO, Position::new(x_m, 0.0))],
         nic: None,
         power: Vec::new(),

@@ -12,9 +12,10 @@ use hoplab_medium_core::{
     Phy, Position, Propagation, RadioId, Rate, Reception, Standard, Waypoint,
 };
 
+use hoplab_wire::Mac;
+
 use crate::error::Mistake;
 use crate::libconfig::{self, Group, Value};
-use crate::messages::Address;
 use crate::table;
 
 /// What decides over a link.
@@ -270,10 +271,10 @@ impl Described {
 }
 
 /// A channel with 802.11g's times and these radios; the rest is wmediumd's.
-fn plain(addresses: &[Address], noise: Dbm, records: &Path, start: Instant) -> Config {
+fn plain(addresses: &[Mac], noise: Dbm, records: &Path, start: Instant) -> Config {
     let place = Waypoint::new(Instant::ZERO, Position::default());
-    let radio = |address: &Address| Radio {
-        name: shown(address),
+    let radio = |address: &Mac| Radio {
+        name: address.to_string(),
         mac: *address,
         waypoints: vec![place],
         nic: None,
@@ -347,10 +348,6 @@ fn params(noise: Dbm) -> Params {
     }
 }
 
-fn shown(address: &Address) -> String {
-    address.map(|octet| format!("{octet:02x}")).join(":")
-}
-
 fn link(from: usize, to: usize) -> LinkId {
     let [from, to] = [from, to].map(RadioId::new);
     LinkId { from, to }
@@ -364,12 +361,13 @@ fn number(group: &Group, key: &str) -> Option<f64> {
     group.get(key).and_then(Value::number)
 }
 
-fn address(value: &Value) -> Result<Address, Mistake> {
+fn address(value: &Value) -> Result<Mac, Mistake> {
     let text = value.text().unwrap_or_default();
     let octets = text.split(':').map(|part| u8::from_str_radix(part, 16));
     let octets: Option<Vec<u8>> = octets.map(Result::ok).collect();
     octets
         .and_then(|octets| octets.try_into().ok())
+        .map(Mac)
         .ok_or_else(|| Mistake::Address(text.into()))
 }
 
@@ -516,7 +514,7 @@ mod tests {
             places("model_name = \"log_distance\"; path_loss_exp = 4.0; noise_threshold = -91;");
         assert_eq!(found.mode, Mode::Places);
         assert_eq!(found.powers(), [14.0, 20.0].map(Dbm));
-        assert_eq!(found.config.stations[1].mac, [2, 0, 0, 0, 1, 0]);
+        assert_eq!(found.config.stations[1].mac, Mac([2, 0, 0, 0, 1, 0]));
         assert_eq!(found.config.stations[1].name, "02:00:00:00:01:00");
         assert_eq!(found.config.stations[1].waypoints[0].position.z_m, 2.0);
         assert_eq!(found.config.noise_dbm, Dbm(-91.0));

@@ -19,8 +19,7 @@
 //! new index, and a result.
 
 use hoplab_medium_core::{Dbm, Position};
-
-pub type Address = [u8; 6];
+use hoplab_wire::Mac;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,28 +34,28 @@ pub enum Answer {
 pub enum Request {
     End,
     Snr {
-        from: Address,
-        to: Address,
+        from: Mac,
+        to: Mac,
         db: i32,
     },
-    Remove(Address),
+    Remove(Mac),
     RemoveIndex(i32),
-    Add(Address),
+    Add(Mac),
     Loss {
-        from: Address,
-        to: Address,
+        from: Mac,
+        to: Mac,
         probability: f64,
     },
     Losses {
-        from: Address,
-        to: Address,
+        from: Mac,
+        to: Mac,
     },
-    Place(Address, Position),
-    Power(Address, Dbm),
-    Gain(Address, i32),
-    Height(Address, i32),
-    Deviation(Address, f64),
-    Medium(Address, i32),
+    Place(Mac, Position),
+    Power(Mac, Dbm),
+    Gain(Mac, i32),
+    Height(Mac, i32),
+    Deviation(Mac, f64),
+    Medium(Mac, i32),
     /// Of a type that there is not.
     Unknown,
 }
@@ -93,7 +92,7 @@ pub fn parse(bytes: &[u8]) -> Option<(Request, &[u8])> {
 
 fn request(kind: u8, bytes: &[u8]) -> Option<Request> {
     let at = |from: usize| bytes.get(from..from + 4)?.try_into().ok();
-    let address = |from: usize| -> Option<Address> { bytes.get(from..from + 6)?.try_into().ok() };
+    let address = |from: usize| bytes.get(from..from + 6)?.try_into().ok().map(Mac);
     let integer = |from| at(from).map(i32::from_be_bytes);
     let real = |from| at(from).map(|octets| f64::from(f32::from_be_bytes(octets)));
     Some(match kind {
@@ -157,8 +156,8 @@ pub fn answer(bytes: &[u8], index: i32, result: Answer) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const FIRST: Address = [2, 0, 0, 0, 0, 0];
-    const SECOND: Address = [2, 0, 0, 0, 1, 0];
+    const FIRST: Mac = Mac([2, 0, 0, 0, 0, 0]);
+    const SECOND: Mac = Mac([2, 0, 0, 0, 1, 0]);
 
     fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u8> = text.bytes().filter(|c| *c != b' ').collect();

@@ -12,9 +12,10 @@ use hoplab_channel::{Change, Part};
 use hoplab_medium::control::{Changes, Received};
 use hoplab_medium::Error;
 use hoplab_medium_core::{Dbm, LinkId, MediumId, RadioId};
+use hoplab_wire::Mac;
 
 use crate::file::{Described, Mode, GAIN_DBI, HEIGHT_M};
-use crate::messages::{self, Address, Answer, Request};
+use crate::messages::{self, Answer, Request};
 
 pub const PATH: &str = "/var/run/wmediumd.sock";
 /// Octets that are read at a time; the longest request has 589.
@@ -32,7 +33,7 @@ pub struct Socket {
 /// What requests are about.
 struct Radios {
     mode: Mode,
-    addresses: Vec<Address>,
+    addresses: Vec<Mac>,
     noise: Dbm,
     /// Power of a radio that is added.
     default_power: Dbm,
@@ -152,7 +153,7 @@ impl Radios {
     }
 
     /// A radio that comes while the network is in use: to all others it is as the file's default says.
-    fn add(&mut self, mac: Address, received: &mut Received) -> i32 {
+    fn add(&mut self, mac: Mac, received: &mut Received) -> i32 {
         let radio = RadioId::new(self.addresses.len());
         self.addresses.push(mac);
         self.powers.push((self.default_power, 0.0));
@@ -177,7 +178,7 @@ impl Radios {
         radio.index() as i32
     }
 
-    fn radio(&self, address: Address) -> Option<RadioId> {
+    fn radio(&self, address: Mac) -> Option<RadioId> {
         let index = self.addresses.iter().position(|known| *known == address);
         index.map(RadioId::new)
     }
@@ -270,8 +271,8 @@ const MOST_RADIOS: usize = 1000;
 mod tests {
     use super::*;
 
-    const FIRST: Address = [2, 0, 0, 0, 0, 0];
-    const SECOND: Address = [2, 0, 0, 0, 1, 0];
+    const FIRST: Mac = Mac([2, 0, 0, 0, 0, 0]);
+    const SECOND: Mac = Mac([2, 0, 0, 0, 1, 0]);
 
     fn radios(mode: Mode) -> Radios {
         Radios {
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn who_is_not_there_is_told() {
         let mut radios = radios(Mode::Places);
-        let stranger = [9; 6];
+        let stranger = Mac([9; 6]);
         assert_eq!(
             obeyed(&mut radios, Request::Power(stranger, Dbm(1.0))).0,
             Answer::UnknownRadio
@@ -355,7 +356,7 @@ mod tests {
         let mut radios = radios(Mode::Snr);
         let mut add = |number: usize| {
             let [.., high, low] = number.to_be_bytes();
-            obeyed(&mut radios, Request::Add([2, 9, 0, 0, high, low])).0
+            obeyed(&mut radios, Request::Add(Mac([2, 9, 0, 0, high, low]))).0
         };
         for number in 2..MOST_RADIOS {
             assert_eq!(add(number), Answer::Done);
@@ -365,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_radio_that_is_added_is_as_the_file_says_of_all() {
-        const THIRD: Address = [2, 0, 0, 0, 2, 0];
+        const THIRD: Mac = Mac([2, 0, 0, 0, 2, 0]);
         let third = RadioId::new(2);
         let added = |mode| {
             let mut radios = radios(mode);

@@ -4,24 +4,23 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::RadioId;
+use hoplab_wire::Mac;
 
 /// The bit that tells hwsim's address of a radio that was made without one from the radio's own.
 const UNNAMED: u8 = 0x40;
 
-type Address = [u8; 6];
-
 /// What is known of the addresses of radios.
 pub struct Addresses {
     /// What the configuration calls each radio, by number.
-    given: Vec<Address>,
+    given: Vec<Mac>,
     /// Radio of each of them.
-    radios: BTreeMap<Address, RadioId>,
+    radios: BTreeMap<Mac, RadioId>,
     /// See [`Config::others_radios`](crate::config::Config).
     others_radios: bool,
     /// Radio of each address that hwsim knows it by.
-    senders: BTreeMap<Address, RadioId>,
+    senders: BTreeMap<Mac, RadioId>,
     /// What hwsim calls each radio, as far as is known.
-    called: Vec<Address>,
+    called: Vec<Mac>,
     known: Vec<Known>,
 }
 
@@ -38,8 +37,8 @@ enum Known {
 }
 
 impl Addresses {
-    pub fn new(given: &[Address], others_radios: bool) -> Self {
-        let radios: BTreeMap<Address, RadioId> = {
+    pub fn new(given: &[Mac], others_radios: bool) -> Self {
+        let radios: BTreeMap<Mac, RadioId> = {
             let ids = (0..).map(RadioId::new);
             given.iter().copied().zip(ids).collect()
         };
@@ -58,7 +57,7 @@ impl Addresses {
     }
 
     /// One radio more, with the next number.
-    pub fn add(&mut self, given: Address) {
+    pub fn add(&mut self, given: Mac) {
         let radio = RadioId::new(self.given.len());
         self.given.push(given);
         self.radios.insert(given, radio);
@@ -70,7 +69,7 @@ impl Addresses {
     }
 
     /// What hwsim calls this radio, or may call it; none for one that is part of another.
-    pub fn of(&self, radio: RadioId) -> Option<Address> {
+    pub fn of(&self, radio: RadioId) -> Option<Mac> {
         (self.known[radio.index()] != Known::Part).then_some(self.called[radio.index()])
     }
 
@@ -78,7 +77,7 @@ impl Addresses {
     /// for a radio that was made without a given address, its own with the bit 0x40 set. A radio
     /// whose address was changed since says so in its frames. That goes before what was known until
     /// then: for hwsim the new address may be that of another radio.
-    pub fn sender(&mut self, address: Address, transmitter: Option<Address>) -> Option<RadioId> {
+    pub fn sender(&mut self, address: Mac, transmitter: Option<Mac>) -> Option<RadioId> {
         let named = transmitter.filter(|_| self.others_radios);
         let named = named.and_then(|named| self.radios.get(&named).copied());
         let learnt = self.senders.get(&address).copied();
@@ -98,7 +97,7 @@ impl Addresses {
             (None, Some(radio)) => radio,
             (None, None) => {
                 let mut plain = address;
-                plain[0] &= !UNNAMED;
+                plain.0[0] &= !UNNAMED;
                 let radio = self.radios.get(&plain).copied();
                 radio.filter(|radio| {
                     matches!(self.known[radio.index()], Known::Not | Known::Taken)
@@ -113,7 +112,7 @@ impl Addresses {
 
     /// Hwsim knows no radio at the address of a delivery, or that radio is down. Returns which
     /// radio it was for, and the other address that it may have.
-    pub fn other(&self, refused: Address) -> Option<(RadioId, Address)> {
+    pub fn other(&self, refused: Mac) -> Option<(RadioId, Mac)> {
         let at = self.called.iter().position(|called| *called == refused)?;
         let radio = RadioId::new(at);
         let other = unnamed(refused);
@@ -132,7 +131,7 @@ impl Addresses {
     }
 
     /// What was taken to be so until now, of this radio and this address, was wrong.
-    fn learn(&mut self, radio: RadioId, address: Address, how: Known) {
+    fn learn(&mut self, radio: RadioId, address: Mac, how: Known) {
         if self.senders.get(&self.called[radio.index()]) == Some(&radio) {
             self.senders.remove(&self.called[radio.index()]);
         }
@@ -146,8 +145,8 @@ impl Addresses {
     }
 }
 
-fn unnamed(mut address: Address) -> Address {
-    address[0] |= UNNAMED;
+fn unnamed(mut address: Mac) -> Mac {
+    address.0[0] |= UNNAMED;
     address
 }
 
@@ -155,9 +154,9 @@ fn unnamed(mut address: Address) -> Address {
 mod tests {
     use super::*;
 
-    const A: Address = [2, 0, 0, 0, 1, 0];
-    const B: Address = [2, 0, 0, 0, 2, 0];
-    const OWN: Address = [0, 0, 0, 0, 0, 1];
+    const A: Mac = Mac([2, 0, 0, 0, 1, 0]);
+    const B: Mac = Mac([2, 0, 0, 0, 2, 0]);
+    const OWN: Mac = Mac([0, 0, 0, 0, 0, 1]);
 
     fn radio(number: usize) -> RadioId {
         RadioId::new(number)
@@ -216,7 +215,7 @@ mod tests {
     fn a_frame_with_an_unknown_address_is_whose_its_radio_last_was() {
         let mut known = shifted();
         assert_eq!(known.sender(unnamed(B), Some(A)), Some(radio(1)));
-        assert_eq!(known.sender(unnamed(B), Some([6; 6])), Some(radio(1)));
+        assert_eq!(known.sender(unnamed(B), Some(Mac([6; 6]))), Some(radio(1)));
         assert_eq!(known.sender(unnamed(B), None), Some(radio(1)));
         // The radio that was made with that address is known to be another one.
         assert_eq!(known.sender(unnamed(A), None), None);

@@ -12,6 +12,7 @@ use hoplab_linux::netlink::{is_overrun, Inbox, Netlink, LONGEST_WAIT};
 use hoplab_linux::{kernel, signals, wait, Interest};
 use hoplab_medium_core::{Duration, Instant, RadioId};
 use hoplab_wire::netlink::{family_id, Attributes, Batch};
+use hoplab_wire::Mac;
 use serde_json::{json, Value};
 
 use super::addresses::Addresses;
@@ -26,7 +27,7 @@ const BATCH_OCTETS: usize = 1 << 18;
 #[derive(Clone)]
 pub struct Ticket {
     /// What hwsim calls the sender.
-    transmitter: [u8; 6],
+    transmitter: Mac,
     cookie: u64,
     flags: u32,
     frequency_mhz: u32,
@@ -83,7 +84,7 @@ fn register(netlink: &Netlink, family: u16) -> Result<(), Error> {
 impl Hwsim {
     /// Become the medium of the kernel's radios; `macs` are their permanent addresses or, with
     /// `others_radios`, those that their frames name.
-    pub fn open(macs: &[[u8; 6]], others_radios: bool) -> Result<Self, Error> {
+    pub fn open(macs: &[Mac], others_radios: bool) -> Result<Self, Error> {
         let netlink = trying("netlink socket", Netlink::open())?;
         let family = find_family(&netlink)?;
         register(&netlink, family)?;
@@ -118,7 +119,7 @@ impl Hwsim {
     /// The kernel refused a delivery: it knows no such radio, or the radio is down. One that has not
     /// sent yet may have the other address.
     fn refused(&mut self, delivery: Attributes<'_>) {
-        let to = delivery.get(messages::ADDR_RECEIVER);
+        let to = delivery.get(messages::ADDR_RECEIVER).map(Mac);
         let Some((radio, other)) = to.and_then(|to| self.addresses.other(to)) else {
             self.troubles.refused_deliveries += 1;
             return;
@@ -143,7 +144,7 @@ impl Hwsim {
 
     fn accepted<'a>(&mut self, sent: &messages::Sent<'a>) -> Option<Sent<'a, Ticket>> {
         let header = dot11::parse(sent.frame);
-        let named = header.and_then(|header| Some(header.transmitter?.0));
+        let named = header.and_then(|header| header.transmitter);
         let Some(radio) = self.addresses.sender(sent.transmitter, named) else {
             self.troubles.unknown_radios += 1;
             return None;
@@ -268,7 +269,7 @@ impl Port for Hwsim {
         self.other = Some(other);
     }
 
-    fn add(&mut self, mac: [u8; 6]) {
+    fn add(&mut self, mac: Mac) {
         self.addresses.add(mac);
     }
 

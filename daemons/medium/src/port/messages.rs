@@ -3,6 +3,7 @@
 
 use hoplab_channel::rates::RateEntry;
 use hoplab_wire::netlink::{self, Attributes, Batch, Messages, CONTROLLER, FLAG_ACK};
+use hoplab_wire::Mac;
 
 pub const FAMILY_NAME: &[u8] = b"MAC80211_HWSIM\0";
 const VERSION: u8 = 1;
@@ -34,7 +35,7 @@ pub const MAX_RATES: usize = 4;
 /// A frame that a kernel radio sends: what the medium needs of HWSIM_CMD_FRAME.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent<'a> {
-    pub transmitter: [u8; 6],
+    pub transmitter: Mac,
     pub frame: &'a [u8],
     pub flags: u32,
     pub cookie: u64,
@@ -113,7 +114,7 @@ fn parse_frame(attributes: Attributes<'_>) -> Option<Sent<'_>> {
         });
     }
     let sent = Sent {
-        transmitter: attributes.get(ADDR_TRANSMITTER)?,
+        transmitter: Mac(attributes.get(ADDR_TRANSMITTER)?),
         frame,
         flags: attributes.u32(FLAGS)?,
         cookie: attributes.u64(COOKIE)?,
@@ -131,14 +132,14 @@ pub fn register(batch: &mut Batch, family: u16) {
 pub fn deliver(
     batch: &mut Batch,
     family: u16,
-    receiver: [u8; 6],
+    receiver: Mac,
     frame: &[u8],
     rate: u32,
     signal_dbm: i32,
     frequency_mhz: u32,
 ) {
     batch.begin(family, 0, CMD_FRAME, VERSION, SEQUENCE_DELIVER);
-    batch.attribute(ADDR_RECEIVER, &receiver);
+    batch.attribute(ADDR_RECEIVER, &receiver.0);
     batch.attribute(FRAME, frame);
     batch.attribute(RX_RATE, &rate.to_ne_bytes());
     batch.attribute(SIGNAL, &signal_dbm.to_ne_bytes());
@@ -153,13 +154,13 @@ pub fn deliver_again(
     batch: &mut Batch,
     family: u16,
     refused: Attributes<'_>,
-    receiver: [u8; 6],
+    receiver: Mac,
     sequence: u32,
 ) {
     batch.begin(family, FLAG_ACK, CMD_FRAME, VERSION, sequence);
     for (kind, value) in refused {
         match kind {
-            ADDR_RECEIVER => batch.attribute(ADDR_RECEIVER, &receiver),
+            ADDR_RECEIVER => batch.attribute(ADDR_RECEIVER, &receiver.0),
             _ => batch.attribute(kind, value),
         }
     }
@@ -169,13 +170,13 @@ pub fn deliver_again(
 pub fn status(
     batch: &mut Batch,
     family: u16,
-    transmitter: [u8; 6],
+    transmitter: Mac,
     flags: u32,
     cookie: u64,
     tries: &[Tried],
 ) {
     batch.begin(family, 0, CMD_TX_INFO_FRAME, VERSION, SEQUENCE_STATUS);
-    batch.attribute(ADDR_TRANSMITTER, &transmitter);
+    batch.attribute(ADDR_TRANSMITTER, &transmitter.0);
     batch.attribute(FLAGS, &flags.to_ne_bytes());
     batch.attribute(SIGNAL, &(-50i32).to_ne_bytes());
     let mut table = [0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0u8];
@@ -199,7 +200,7 @@ mod tests {
         status(
             &mut batch,
             30,
-            [0x42, 0, 0, 0, 0, 1],
+            Mac([0x42, 0, 0, 0, 0, 1]),
             TX_STAT_ACK,
             7,
             &tries,

@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 
 use hoplab_channel::hosts::{Hosts, Sent};
 use hoplab_medium_core::{Duration, Instant};
+use hoplab_wire::Mac;
 use serde_json::Value;
 
 use crate::error::Error;
@@ -50,7 +51,7 @@ pub trait Port: Hosts<Error = Error> {
     fn read(&mut self, accept: impl FnMut(&mut Self, Sent<'_, Self::Ticket>));
 
     /// There is a radio more, with this address and the next number.
-    fn add(&mut self, mac: [u8; 6]);
+    fn add(&mut self, mac: Mac);
 
     /// System calls since the start, as the daemon's account of itself names them.
     fn calls(&self) -> Value;
