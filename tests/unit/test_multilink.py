@@ -52,6 +52,18 @@ def test_each_radio_of_the_cell_has_its_links(tmp_path: Path) -> None:
         ]
 
 
+def test_clients_may_have_one_radio_for_their_links(tmp_path: Path) -> None:
+    links = 'links = [{channel = 149}]\nlink_mode = "emlsr"\nemlsr_transition_us = 128'
+    access_point, client = radios(tmp_path, links)
+    assert "emlsr" not in access_point
+    # The padding is the default.
+    assert client["emlsr"] == {"padding_ns": 32_000, "transition_ns": 128_000}
+
+
+def test_by_default_a_client_has_a_radio_for_each_link(tmp_path: Path) -> None:
+    assert all("emlsr" not in radio for radio in radios(tmp_path, "links = [{channel = 149}]"))
+
+
 def test_without_links_the_document_says_nothing_of_them(tmp_path: Path) -> None:
     assert all("links" not in radio for radio in radios(tmp_path, ""))
 
@@ -87,6 +99,31 @@ def test_links_of_other_widths_are_parts_of_the_channels(tmp_path: Path) -> None
             "",
             "80211be",
             "links: .*at most 2",
+        ),
+        ('link_mode = "emlsr"', "", "80211be", '"emlsr" is for several links; name further'),
+        (
+            'links = [{channel = 149}]\nlink_mode = "nstr"',
+            "",
+            "80211be",
+            "link_mode: 'nstr' is not allowed .* one of: str, emlsr",
+        ),
+        (
+            "links = [{channel = 149}]\nemlsr_padding_us = 64",
+            "",
+            "80211be",
+            'emlsr_padding_us counts only with link_mode = "emlsr"; remove it',
+        ),
+        (
+            'links = [{channel = 149}]\nlink_mode = "emlsr"\nemlsr_padding_us = 16',
+            "",
+            "80211be",
+            "emlsr_padding_us: 16 is no padding delay of EMLSR in us; one of 0, 32, 64, 128, 256",
+        ),
+        (
+            'links = [{channel = 149}]\nlink_mode = "emlsr"\nemlsr_transition_us = 8',
+            "",
+            "80211be",
+            "emlsr_transition_us: 8 is no transition delay of EMLSR in us; one of 0, 16, 32",
         ),
     ],
 )

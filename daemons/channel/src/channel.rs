@@ -213,6 +213,9 @@ impl<T: Clone> Channel<T> {
                 };
                 medium.add_link(radio, link);
             }
+            if let Some(emlsr) = station.emlsr {
+                medium.make_single(radio, emlsr);
+            }
             if let Some(own) = station.categories {
                 for (category, params) in Category::ALL.into_iter().zip(own) {
                     medium.contend_by(radio, category, params);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use hoplab_medium_core::{
-    CategoryParams, Dbm, Duration, Instant, LossRule, Nic, Params, RadioId, Waypoint, Width,
+    CategoryParams, Dbm, Duration, Emlsr, Instant, LossRule, Nic, Params, RadioId, Waypoint, Width,
 };
 use hoplab_wire::Mac;
 use serde::de::Error;
@@ -113,6 +113,9 @@ pub struct Radio {
     /// Further links of a multi-link device.
     #[serde(default)]
     pub links: Vec<Link>,
+    /// It has one radio for all of them; none where it has one for each.
+    #[serde(default)]
+    pub emlsr: Option<Emlsr>,
     /// Its beacons are held back so long.
     #[serde(default, rename = "beacon_offset_ns")]
     pub beacon_offset: Duration,

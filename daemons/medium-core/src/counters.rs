@@ -19,7 +19,7 @@ pub enum AirKind {
     Broadcast,
     BlockAckRequest,
     BlockAck,
-    /// Asks several stations for their frames, or what waits at them.
+    /// Asks several stations for their frames, or what waits at them. Or calls one to a link.
     Trigger,
     /// Tells what waits at a station (802.11ax-2021 26.5.5).
     BufferStatus,
@@ -71,7 +71,7 @@ pub enum Fate {
     CaptureLost,
     /// Taken by a loss model.
     ErrorModel,
-    /// The receiver was transmitting.
+    /// The receiver was transmitting, or its single radio was on another link.
     Deaf,
     /// The receiver was off, or the sender went off in the middle.
     Off,

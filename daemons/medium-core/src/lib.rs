@@ -11,7 +11,7 @@
 //! | | |
 //! |---|---|
 //! | `ids`, `dbm`, `rate`, `subchannels`, `units`, `phy`, `timing` | names, levels, and how long things take |
-//! | `frame`, `counters`, `nic`, `energy`, `edca`, `ofdma`, `mimo`, `params` | what goes in and what comes out |
+//! | `frame`, `counters`, `nic`, `energy`, `edca`, `emlsr`, `ofdma`, `mimo`, `params` | what goes in and what comes out |
 //! | `step` | the transitions of a frame exchange |
 //! | `space`, `error_rate` | positions, antennas, propagation: what happens to power and bits |
 //! | `parts` | the parts of a radio: access, exchange, transceiver, host, power |
@@ -31,6 +31,7 @@ mod air;
 mod counters;
 mod dbm;
 mod edca;
+mod emlsr;
 mod energy;
 mod error_rate;
 mod frame;
@@ -59,6 +60,7 @@ pub use counters::{
 };
 pub use dbm::Dbm;
 pub use edca::{Aggregation, Category, CategoryParams, Edca};
+pub use emlsr::Emlsr;
 pub use energy::{Energy, Joules};
 pub use error_rate::bit_error_rate;
 pub use frame::{

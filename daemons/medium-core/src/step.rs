@@ -9,6 +9,9 @@ use crate::{AirKind, Class, Sounding, To};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Rts,
+    /// Calls a device with a single radio to a link (802.11be-2024 35.3.17: initial control frame).
+    /// It is an MU-RTS (802.11ax-2021 9.3.1.22.5).
+    Call,
     Cts,
     /// A frame of a host.
     Data,
@@ -44,7 +47,7 @@ impl Step {
     /// The receiver's answer, a SIFS later. `acknowledged` is whether such frames are acknowledged.
     pub fn next(self, acknowledged: bool) -> Option<Self> {
         match self {
-            Self::Rts => Some(Self::Cts),
+            Self::Rts | Self::Call => Some(Self::Cts),
             Self::Cts => Some(Self::Data),
             Self::Data => acknowledged.then_some(Self::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Self::BlockAck),
@@ -59,7 +62,7 @@ impl Step {
     /// The answer that its sender awaits, up to a timeout.
     pub fn awaits(self, acknowledged: bool) -> Option<Answer> {
         match self {
-            Self::Rts => Some(Answer::Cts),
+            Self::Rts | Self::Call => Some(Answer::Cts),
             Self::Data => acknowledged.then_some(Answer::Ack),
             Self::Aggregate | Self::BlockAckRequest | Self::Trigger => Some(Answer::BlockAck),
             Self::Poll => Some(Answer::Frames),
@@ -89,6 +92,7 @@ impl Step {
             Self::BufferStatus => Some(Answer::BufferStatus),
             Self::Report => Some(Answer::Report),
             Self::Rts
+            | Self::Call
             | Self::Data
             | Self::Aggregate
             | Self::Shared
@@ -123,7 +127,7 @@ impl Step {
             Self::Data if class.is_some_and(Class::is_beacon) => AirKind::Beacon,
             Self::Data if to == To::Everyone => AirKind::Broadcast,
             Self::Data | Self::Aggregate | Self::Shared => AirKind::Data,
-            Self::Poll | Self::Bsrp => AirKind::Trigger,
+            Self::Call | Self::Poll | Self::Bsrp => AirKind::Trigger,
             Self::BufferStatus => AirKind::BufferStatus,
             Self::Trigger | Self::BlockAckRequest => AirKind::BlockAckRequest,
             Self::BlockAck => AirKind::BlockAck,
@@ -144,6 +148,7 @@ mod tests {
         for acknowledged in [false, true] {
             for step in [
                 Step::Rts,
+                Step::Call,
                 Step::Data,
                 Step::Aggregate,
                 Step::Shared,

@@ -28,6 +28,13 @@ const SPECIAL_USER_BYTES: usize = 5;
 /// For each user that it asks for a BlockAck of one TID.
 const MU_BAR_USER_BYTES: usize = 5 + 4;
 
+/// Of an MU-RTS trigger frame, for each user (802.11ax-2021 9.3.1.22.5).
+const MU_RTS_USER_BYTES: usize = 5;
+/// All CTS that answer one go at this rate (802.11ax-2021 26.2.6.3).
+pub const MU_RTS_ANSWERED: Rate = Rate::OFDM_6;
+/// How long a receiver takes to tell that a PPDU begins (aRxPHYStartDelay, table 17-21).
+const RX_PHY_START_DELAY: Duration = Duration::from_micros(20);
+
 /// Of a trigger frame that asks for frames, for each user (9.3.1.22.2).
 const POLL_USER_BYTES: usize = 5 + 1;
 /// Of one that polls queues, for each user (9.3.1.22.6).
@@ -269,6 +276,25 @@ impl Timing {
     /// From the start of an RTS before data at `rate` to the end of its CTS.
     pub fn cleared(&self, rate: Rate) -> Duration {
         self.rts(rate) + self.answered(Answer::Cts, rate)
+    }
+
+    /// Octets of the MU-RTS that calls a device with a single radio to a link, before data at `rate`.
+    /// Its padding lasts for `padding` at least (802.11be-2024 35.3.17).
+    pub fn call_bytes(&self, padding: Duration, rate: Rate) -> usize {
+        let bits = padding.as_nanos() as f64 / 1000.0 * self.control_rate(rate).mbps();
+        self.trigger_bytes() + MU_RTS_USER_BYTES + libm::ceil(bits / 8.0) as usize
+    }
+
+    /// From the start of that to the end of its CTS.
+    pub fn called(&self, padding: Duration, rate: Rate) -> Duration {
+        let bytes = self.call_bytes(padding, rate);
+        let call = self.phy.duration(bytes, self.control_rate(rate));
+        call + self.answered(Answer::Cts, MU_RTS_ANSWERED)
+    }
+
+    /// How long a device with a single radio waits on a link for a next frame (35.3.17).
+    pub fn next_frame(&self) -> Duration {
+        self.sifs + self.slot + RX_PHY_START_DELAY
     }
 
     /// Of an RTS (9.2.5) before data at `rate` that end, acknowledged, after so long.

@@ -7,9 +7,9 @@ mod levels;
 use std::path::Path;
 
 /// The lowest first. `mod.rs` has the entry points that concern the whole radio.
-const LEVELS: [&str; 12] = [
-    "ahead", "state", "hear", "contend", "queue", "poll", "bsrp", "sound", "txop", "send",
-    "receive", "mod",
+const LEVELS: [&str; 13] = [
+    "ahead", "state", "hear", "contend", "single", "queue", "poll", "bsrp", "sound", "txop",
+    "send", "receive", "mod",
 ];
 
 #[test]

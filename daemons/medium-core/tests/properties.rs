@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hoplab_medium_core::{
     Acknowledgement, Aggregation, AirKind, Aired, Attempts, Block, CategoryParams, Class, Cost,
-    Dbm, Duration, Edca, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant,
+    Dbm, Duration, Edca, Emlsr, Energy, Fading, Fate, Frame, FrameId, FurtherLink, Guard, Instant,
     LossModel, LossRule, Medium, Mhz, Mimo, Nic, Ofdma, Output, Params, Position, Punctured,
     RadioId, Rate, Reception, Rules, Scheduler, Standard, Station, Stream, To, Waypoint, Width,
 };
@@ -26,6 +26,8 @@ struct Drawn {
     load: Vec<(Instant, usize, Frame)>,
     /// How many further links each radio has, if some have any.
     further: Vec<usize>,
+    /// Each second device has a single radio for its links.
+    emlsr: Option<Emlsr>,
 }
 
 impl Drawn {
@@ -213,6 +215,7 @@ fn draw(run: u64) -> Drawn {
         power,
         load,
         further: Vec::new(),
+        emlsr: None,
     }
 }
 
@@ -239,6 +242,9 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
                 frequency_mhz: Some(5180.0 + 160.0 * number as f64),
             };
             medium.add_link(RadioId::new(radio), link);
+        }
+        if let Some(emlsr) = drawn.emlsr.filter(|_| *further > 0 && radio % 2 == 1) {
+            medium.make_single(RadioId::new(radio), emlsr);
         }
     }
     for &(at, radio, up) in &drawn.power {
@@ -547,6 +553,25 @@ fn frames_on_punctured_channels_have_one_fate_and_one_status() {
         punctured += check_fates(run, &on_punctured_channels(run), &mut seen)[4];
     }
     assert!(punctured > 1000, "{punctured}");
+}
+
+#[test]
+fn frames_of_single_radios_have_one_fate_and_one_status() {
+    let (mut seen, mut further) = (BTreeSet::new(), 0);
+    for run in (0..runs()).map(|run| 3 * run + 2) {
+        let delay = |most: u64| Duration::from_micros(run * 16 % most);
+        let emlsr = Emlsr {
+            padding: delay(96),
+            transition: delay(128),
+        };
+        let drawn = Drawn {
+            emlsr: Some(emlsr),
+            ..with_links(run)
+        };
+        further += check_fates(run, &drawn, &mut seen)[2];
+    }
+    assert!(further > 1000, "{further}");
+    assert!(seen.contains(Fate::Deaf.name()));
 }
 
 /// A driver that sleeps until [`Medium::next_output`] misses nothing.

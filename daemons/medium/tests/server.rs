@@ -192,6 +192,7 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         channel_mhz: None,
         width_mhz: None,
         links: vec![],
+        emlsr: None,
         beacon_offset: Duration::ZERO,
         categories: None,
     };

@@ -282,6 +282,7 @@ fn plain(addresses: &[Mac], noise: Dbm, records: &Path, start: Instant) -> Confi
         channel_mhz: None,
         width_mhz: None,
         links: Vec::new(),
+        emlsr: None,
         beacon_offset: Duration::ZERO,
         categories: None,
     };

@@ -12,11 +12,13 @@ from hoplab.model.keys.declare import Table
 from hoplab.model.keys.medium_file import RadioStation, Records
 from hoplab.model.keys.resolved import ResolvedMedium
 from hoplab.model.network import medium_document
+from hoplab.model.network.multilink import Emlsr
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import (
     beacon_offset_of,
     categories_of,
     channel_of,
+    emlsr_of,
     links_of,
     punctured_of,
     width_of,
@@ -34,8 +36,16 @@ def write(
         epoch_ns,
         plan.scenario.roams,
         plan.scenario.saving,
+        _single(plan),
     )
     return documents.write(out / "raw" / "medium-document.json", document)
+
+
+def _single(plan: Plan) -> dict[str, Emlsr]:
+    """Return what radios announce that are the only one for all links of their device."""
+    wlans = [wlan for of_station in plan.wlans.values() for wlan in of_station]
+    announced = {wlan.name: emlsr_of(wlan) for wlan in wlans}
+    return {name: emlsr for name, emlsr in announced.items() if emlsr is not None}
 
 
 def _medium(plan: Plan, out: Path, overhear: bool, control: Path | None) -> ResolvedMedium:

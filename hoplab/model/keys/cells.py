@@ -19,7 +19,15 @@ from hoplab.model.keys.declare import (
     one_of,
 )
 from hoplab.model.keys.links import Link, require_room
-from hoplab.model.keys.multilink import MAX_FURTHER_LINKS, FurtherLink
+from hoplab.model.keys.multilink import (
+    EMLSR,
+    MAX_FURTHER_LINKS,
+    PADDING_US,
+    TRANSITION_US,
+    FurtherLink,
+    Padding,
+    Transition,
+)
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Categories, PunctBitmap, Width
 
 LONGEST_SSID_BYTES = 32
@@ -36,6 +44,7 @@ WITH_ROAMING = (
 )
 PS_POLL, U_APSD, TWT = "ps-poll", "u-apsd", "twt"
 WITH_POWER_SAVE = ("listen_interval", "dtim_period")
+WITH_EMLSR = ("emlsr_padding_us", "emlsr_transition_us")
 WITH_TWT = ("twt_interval_ms", "twt_duration_ms")
 LONGEST_BEACON_OFFSET_MS = 102.0
 """Less than the 102.4 ms from one beacon to the next."""
@@ -85,6 +94,23 @@ class Cell(Table):
         (),
         "further channels of 802.11be's multi-link operation ([links](medium.md#several-links))",
         max_length=MAX_FURTHER_LINKS,
+    )
+    link_mode: Literal["str", "emlsr"] | None = key(
+        None,
+        "clients have a radio for each link (`str`, the default), or one for all "
+        "([`emlsr`](medium.md#one-radio-for-all-links))",
+    )
+    emlsr_padding_us: Padding | None = key(
+        None,
+        'with `link_mode = "emlsr"`: padding of the frame that calls a client to a link; '
+        f"default {PADDING_US}",
+        unit="us",
+    )
+    emlsr_transition_us: Transition | None = key(
+        None,
+        'with `link_mode = "emlsr"`: from the end of an exchange until a client listens again; '
+        f"default {TRANSITION_US}",
+        unit="us",
     )
     ssid: Ssid | None = key(None, "network name on the air; default the cell's")
     security: Literal["open", "wpa2", "wpa3"] = key(
@@ -189,6 +215,14 @@ class Cell(Table):
                 "they would come ahead of one that is held back; remove one of the keys"
             )
         self._has_room_for_periods()
+        if self.link_mode == EMLSR and not self.links:
+            raise ValueError(
+                f'link_mode: "{EMLSR}" is for several links; name further ones with links, or '
+                "remove it"
+            )
+        for name in WITH_EMLSR:
+            if self.link_mode != EMLSR and getattr(self, name) is not None:
+                raise ValueError(f'{name} counts only with link_mode = "{EMLSR}"; remove it')
         if self.roaming is None and not self.clients:
             raise ValueError("clients: is empty; name the stations that it serves")
         for name in WITH_ROAMING:

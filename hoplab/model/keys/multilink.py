@@ -3,10 +3,20 @@
 
 from __future__ import annotations
 
-from hoplab.model.keys.declare import Integer, Table, key
+from typing import Annotated
+
+from hoplab.model.keys.declare import Integer, Table, key, one_of
 from hoplab.model.keys.radio import LAST_6_GHZ_CHANNEL, Band, PunctBitmap, Width
 
 MAX_FURTHER_LINKS = 2
+EMLSR = "emlsr"
+"""One radio for all links (35.3.17)."""
+Padding = Annotated[int, *one_of((0, 32, 64, 128, 256), "padding delay of EMLSR in us")]
+"""802.11be-2024 table 9-417i."""
+Transition = Annotated[int, *one_of((0, 16, 32, 64, 128, 256), "transition delay of EMLSR in us")]
+"""802.11be-2024 table 9-417j."""
+PADDING_US, TRANSITION_US = 32, 64
+"""Those that Linux's driver of Intel's cards announces (iwlwifi, `IWL_MLD_EMLSR_CAPA`)."""
 
 
 class FurtherLink(Table):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from hoplab.model.keys.cells import TWT, Cell
@@ -33,7 +34,7 @@ from hoplab.model.keys.stations import Placed
 from hoplab.model.network.channels import channel_mhz, grid_mhz, overlaps, signal_mhz, span_mhz
 from hoplab.model.network.interference import courses, shares
 from hoplab.model.network.leakage import Band, leakage_db
-from hoplab.model.network.multilink import completed
+from hoplab.model.network.multilink import Emlsr, completed
 from hoplab.model.network.obstacles import heights, segments
 from hoplab.model.network.powers import energy_dbm, noise_dbm, reception_dbm, sensing_dbm
 
@@ -56,10 +57,12 @@ def document(
     start_ns: int,
     roams: bool = False,
     saving: Cell | None = None,
+    single: Mapping[str, Emlsr] | None = None,
 ) -> dict[str, Any]:
     """Return the daemon's document. ``start_ns`` is time 0 if ``medium`` names none. With ``roams``
     radios are on the channels to which their hosts tune them. With ``saving`` those whose hosts
-    announce it doze as that cell's clients do."""
+    announce it doze as that cell's clients do. Radios of ``single`` are the only ones for all links
+    of their devices."""
     radio, records = medium.radio, medium.records
     epoch_ns = start_ns if medium.epoch_ns is None else medium.epoch_ns
     end_ns = None if medium.duration_s is None else epoch_ns + nanoseconds(medium.duration_s)
@@ -82,6 +85,7 @@ def document(
             | _part(each, radio, blocks)
             | _further(each, radio)
             | _held_back(each)
+            | _single((single or {}).get(each.name))
             for each in medium.station
         ],
         "losses": _losses(medium, epoch_ns),
@@ -217,6 +221,13 @@ def _further(station: RadioStation, radio: ResolvedRadio) -> dict[str, Any]:
         for link in _links(station, radio)
     ]
     return {"links": links} if links else {}
+
+
+def _single(emlsr: Emlsr | None) -> dict[str, Any]:
+    if emlsr is None:
+        return {}
+    padding_ns, transition_ns = 1000 * emlsr.padding_us, 1000 * emlsr.transition_us
+    return {"emlsr": {"padding_ns": padding_ns, "transition_ns": transition_ns}}
 
 
 def _widths(medium: ResolvedMedium) -> dict[int, int]:

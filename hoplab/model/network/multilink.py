@@ -3,8 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hoplab.model.keys.multilink import FurtherLink
 from hoplab.model.keys.resolved import ResolvedLink
+
+
+@dataclass(frozen=True)
+class Emlsr:
+    """What a device announces that has one radio for its links (802.11be-2024 35.3.17), in us."""
+
+    padding_us: int
+    transition_us: int
 
 
 def completed(link: FurtherLink, width_mhz: int, band_ghz: float) -> ResolvedLink:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hoplab.model.keys.multilink import FurtherLink
+from hoplab.model.keys.multilink import EMLSR, PADDING_US, TRANSITION_US, FurtherLink
 from hoplab.model.keys.radio import Categories
 from hoplab.model.keys.resolved import Resolved, ResolvedBackbone, ResolvedCell
+from hoplab.model.network.multilink import Emlsr
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,20 @@ def punctured_of(wlan: Wlan) -> int | None:
 def links_of(wlan: Wlan) -> tuple[FurtherLink, ...]:
     """Return a radio's further links."""
     return wlan.network.links if isinstance(wlan.network, ResolvedCell) else ()
+
+
+def emlsr_of(wlan: Wlan) -> Emlsr | None:
+    """Return what a client announces that has a single radio for its links."""
+    cell = wlan.network
+    if not isinstance(cell, ResolvedCell) or cell.link_mode != EMLSR:
+        return None
+    if wlan.station not in cell.clients:
+        return None
+    padding_us, transition_us = cell.emlsr_padding_us, cell.emlsr_transition_us
+    return Emlsr(
+        padding_us=PADDING_US if padding_us is None else padding_us,
+        transition_us=TRANSITION_US if transition_us is None else transition_us,
+    )
 
 
 def beacon_offset_of(wlan: Wlan) -> float:

@@ -71,6 +71,9 @@ impl Event {
                     Timer::Reorder => 12,
                     Timer::Held(_) => 13,
                     Timer::Bsrp => 14,
+                    Timer::Single => 15,
+                    Timer::Sure => 16,
+                    Timer::Client => 17,
                 };
                 (kind, radio.index())
             }

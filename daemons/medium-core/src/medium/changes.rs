@@ -8,7 +8,9 @@ use hoplab_base::Instant;
 use super::{Event, Medium};
 use crate::radio::Moment;
 use crate::space::{Antenna, Position, Station};
-use crate::{Category, CategoryParams, Dbm, LinkId, MediumId, Mhz, RadioId, Subchannels, Width};
+use crate::{
+    Category, CategoryParams, Dbm, Emlsr, LinkId, MediumId, Mhz, RadioId, Subchannels, Width,
+};
 
 /// A further radio of a multi-link device.
 #[derive(Clone, Debug)]
@@ -50,6 +52,16 @@ impl Medium {
         devices.affiliate(radio, further, link.width, link.frequency_mhz);
         self.radios.affiliate(&self.setup.devices);
         self.fit(radio, self.antenna(radio));
+    }
+
+    /// From now on this radio, which has all its further links, and those are a single one (EMLSR),
+    /// before anything happens.
+    pub fn make_single(&mut self, radio: RadioId, emlsr: Emlsr) {
+        self.setup.devices.make_single(radio, emlsr);
+        for link in self.of_device(radio) {
+            let part = self.setup.devices.part(link);
+            self.radios[link].power.have(part);
+        }
     }
 
     /// All radios that a host's one stands for.

@@ -28,6 +28,8 @@ impl Medium {
                 Effect::Deliver(arrived) => self.deliver(radio, arrived),
                 Effect::Hold(frame) => self.ledger.hold(frame),
                 Effect::Release(frame) => self.ledger.release(frame),
+                Effect::Engage => self.engage(radio),
+                Effect::Listen => self.listen(radio),
                 Effect::Overhear(arrived) => {
                     let sender = &mut self.radios[arrived.from];
                     sender.exchange.overheard_by(radio, arrived);
@@ -43,6 +45,40 @@ impl Medium {
         let from = devices.device(arrived.from);
         let arrived = Arrived { from, ..arrived };
         self.ledger.deliver(devices.device(radio), arrived);
+    }
+
+    /// The single radio of a device is on the link of `radio`, and deaf on the others.
+    fn engage(&mut self, radio: RadioId) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        for other in at
+            .setup
+            .devices
+            .radios(radio)
+            .filter(|other| *other != radio)
+        {
+            self.radios[other].lose_radio(at);
+        }
+    }
+
+    /// The single radio of a device listens on all its links again.
+    fn listen(&mut self, radio: RadioId) {
+        let at = Moment {
+            now: self.now,
+            setup: &self.setup,
+        };
+        let mut effects = Effects::new();
+        for link in at.setup.devices.radios(radio) {
+            self.radios[link].listen(at, &mut effects);
+            self.radios[link].count_down_all(at, |wake| effects.push(Effect::Wake(wake)));
+            for effect in effects.drain(..) {
+                if let Effect::Wake(wake) = effect {
+                    self.agenda.wake(link, Some(wake));
+                }
+            }
+        }
     }
 
     /// Other links of the device may send what waits since a transition of `radio`.

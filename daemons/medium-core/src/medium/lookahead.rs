@@ -90,6 +90,7 @@ impl Medium {
         let ahead = match timer {
             // `batteries_last` bounds the one, and only EDCA has the others.
             Timer::Empty | Timer::Reorder | Timer::Held(_) | Timer::Bsrp => return None,
+            Timer::Single | Timer::Sure | Timer::Client => return None,
             Timer::Served => Duration::ZERO,
             Timer::Prepared => {
                 let refused = station.host.refuses_after(&station.limits);

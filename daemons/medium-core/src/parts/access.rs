@@ -135,6 +135,11 @@ impl Access {
         self.draw(now);
     }
 
+    /// Its turn goes unused, and nothing has failed: back off with the same window.
+    pub fn again(&mut self, now: Instant) {
+        self.draw(now);
+    }
+
     /// Count slots, the first no earlier than `drawn_wait` after the backoff was drawn: one drawn
     /// while the medium is idle starts then.
     pub fn count(

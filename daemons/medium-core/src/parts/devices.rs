@@ -5,7 +5,8 @@
 
 use alloc::vec::Vec;
 
-use crate::{RadioId, Width};
+use super::Part;
+use crate::{Emlsr, RadioId, Width};
 
 /// A radio's place in its device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Devices {
     of: Vec<Affiliation>,
     /// First radio of each device with several links, and its further ones.
     further: Vec<(RadioId, Vec<RadioId>)>,
+    /// Devices with a single radio for all links, by their first ones.
+    single: Vec<(RadioId, Emlsr)>,
 }
 
 impl Devices {
@@ -92,6 +95,26 @@ impl Devices {
     pub fn radios(&self, radio: RadioId) -> impl Iterator<Item = RadioId> + '_ {
         let device = self.device(radio);
         core::iter::once(device).chain(self.further(device).iter().copied())
+    }
+
+    /// The device has a single radio for its links.
+    pub fn make_single(&mut self, device: RadioId, emlsr: Emlsr) {
+        self.single.push((device, emlsr));
+    }
+
+    /// What the device of this radio announces of its single radio; none where it has one a link.
+    pub fn emlsr(&self, radio: RadioId) -> Option<Emlsr> {
+        let device = self.device(radio);
+        let mut single = self.single.iter();
+        single.find(|one| one.0 == device).map(|one| one.1)
+    }
+
+    /// Which part of its device's radio listens on this link.
+    pub fn part(&self, radio: RadioId) -> Part {
+        match self.emlsr(radio) {
+            Some(_) => Part::OneOf(self.radios(radio).count() as u64),
+            None => Part::Whole,
+        }
     }
 
     /// Whether this radio is one of several of its device.

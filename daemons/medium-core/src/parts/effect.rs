@@ -30,6 +30,12 @@ pub enum Timer {
     Held(u8),
     /// An access point polls queues again.
     Bsrp,
+    /// A device with a single radio leaves a link, or listens again.
+    Single,
+    /// It is sure of a link's NAV again.
+    Sure,
+    /// An access point's client with a single radio may listen again.
+    Client,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +89,10 @@ pub enum Effect {
     Release(FrameId),
     /// A frame for another radio was received: its host gets it when its sender's exchange is over.
     Overhear(Arrived),
+    /// The device's single radio is on this link as a whole.
+    Engage,
+    /// It listens on all links again.
+    Listen,
 }
 
 /// Effects of one event, in order; memory that is used again.

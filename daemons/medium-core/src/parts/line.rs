@@ -14,11 +14,12 @@ use alloc::vec::Vec;
 
 use hoplab_base::Duration;
 
+use super::clients::ALL_LISTEN;
 use super::effect::Finished;
 use super::exchange::{Asked, Numbers, Payload, Subframe};
 use super::host::{Limits, Queued};
 use super::reorder::BlockAck;
-use super::Setup;
+use super::{Clients, Setup};
 use crate::mimo::Soundings;
 use crate::ofdma::{Candidate, Served};
 use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
@@ -85,17 +86,58 @@ pub struct AggregateLimits {
     pub spacing_bytes: usize,
 }
 
-/// A link of a device, and how wide its channel is if it is a further one.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Link {
+/// A link of a device: its radio there, and how wide its channel is if it is a further one.
+#[derive(Clone, Copy)]
+pub struct Link<'a> {
+    pub radio: RadioId,
     pub number: u8,
     pub width: Option<Width>,
+    /// Of receivers with a single radio, those that do not listen.
+    pub clients: &'a Clients,
+    /// An RTS goes first, whatever follows.
+    pub protects: bool,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(radio: RadioId, clients: &'a Clients, setup: &Setup) -> Self {
+        let own = setup.devices.affiliation(radio);
+        Self {
+            radio,
+            number: own.link,
+            width: own.width,
+            clients,
+            protects: false,
+        }
+    }
+
+    /// Of a device that has one, to receivers with one.
+    pub fn only() -> Link<'static> {
+        Link {
+            radio: RadioId::new(0),
+            number: 0,
+            width: None,
+            clients: &ALL_LISTEN,
+            protects: false,
+        }
+    }
+
+    /// Whether a receiver has this link, and hears there what this radio sends.
+    fn reaches(&self, to: RadioId, setup: &Setup) -> bool {
+        setup.devices.on(to, self.number).is_some() && self.clients.is_there(to, self.radio)
+    }
+
+    /// The padding of the frame that must call a receiver with a single radio to this link first.
+    fn call(&self, to: To, setup: &Setup) -> Option<Duration> {
+        let To::Radio(to) = to else { return None };
+        let emlsr = setup.devices.emlsr(to)?;
+        (!self.clients.is_called(to, self.radio)).then_some(emlsr.padding)
+    }
 }
 
 /// What a batch may take of the channel and of the time.
 #[derive(Clone, Copy)]
 struct Room<'a> {
-    link: Link,
+    link: Link<'a>,
     /// Until the end of its answer.
     time: Option<Duration>,
     widest: Option<Subchannels>,
@@ -280,7 +322,7 @@ impl Mpdu {
 
 impl Flow {
     /// The BlockAckReq of this flow.
-    fn ask(&self, at: usize, to: RadioId, tid: u8, link: u8, setup: &Setup) -> Option<Batch> {
+    fn ask(&self, at: usize, to: RadioId, tid: u8, link: Link<'_>, setup: &Setup) -> Option<Batch> {
         // The flow may be empty: after its last frame was abandoned, a request still moves the
         // receiver's window.
         let rate = match self.mpdus.front() {
@@ -290,9 +332,10 @@ impl Flow {
         let rate = setup.timing.control_rate(rate);
         Some(Batch {
             flow: at,
-            link,
+            link: link.number,
             frames: 0,
             to: To::Radio(to),
+            call: link.call(To::Radio(to), setup),
             tid: Some(tid),
             start: self.start(),
             attempts: Attempts {
@@ -328,6 +371,7 @@ impl Flow {
             link: room.link.number,
             frames: 1,
             to,
+            call: room.link.call(to, setup),
             tid: None,
             start: 0,
             attempts,
@@ -364,7 +408,8 @@ impl Flow {
         }
         // The threshold is compared with the whole PSDU.
         let alone = room.share.is_none();
-        attempts.rts = alone && acknowledged && (attempts.rts || setup.protects(batch.bytes));
+        let protected = attempts.rts || room.link.protects || setup.protects(batch.bytes);
+        attempts.rts = batch.call.is_some() || alone && acknowledged && protected;
         batch.attempts = attempts;
         Some(batch)
     }
@@ -469,13 +514,14 @@ impl Flow {
 
     /// Whether it has something that may go on a link beside what others have in service. Frames
     /// that go alone take the first link. All links share the window (802.11be-2024 35.3.8).
-    fn is_ready(&self, link: u8, setup: &Setup) -> bool {
-        let reaches = match self.to() {
-            Some(to) => setup.devices.on(to, link).is_some(),
-            None => link == 0,
+    fn is_ready(&self, link: Link<'_>, setup: &Setup) -> bool {
+        let head = self.idle().next();
+        let reaches = match (self.to(), head.map(|head| head.frame.to)) {
+            (Some(to), _) => link.reaches(to, setup),
+            (None, Some(To::Radio(to))) => link.number == 0 && link.reaches(to, setup),
+            (None, _) => link.number == 0,
         };
-        let mut fresh = self.idle();
-        let next = fresh.next().map(|head| head.sequence.unwrap_or(self.next));
+        let next = head.map(|head| head.sequence.unwrap_or(self.next));
         let last = self.start() + setup.window() as u64;
         let is_within = next.is_some_and(|next| self.to().is_none() || next < last);
         reaches && (is_within || matches!(self.request, Request::Due(_)))
@@ -555,6 +601,8 @@ pub struct Batch {
     /// How many of the flow's first idle frames it takes. 0 marks a request.
     frames: usize,
     pub to: To,
+    /// The padding of the frame that calls its receiver to the link, if one must.
+    pub call: Option<Duration>,
     pub tid: Option<u8>,
     /// First sequence number of an agreement.
     pub start: u64,
@@ -577,13 +625,14 @@ impl Batch {
         self.frames > 1
     }
 
-    /// From the start of its RTS, or of itself if it has none, to the end of its answer.
+    /// From the start of its RTS or call, or of itself if it has none, to the end of its answer.
     fn whole(&self, setup: &Setup) -> Duration {
         let (timing, rate) = (&setup.timing, self.attempts.rate);
         let is_protected = self.attempts.rts || setup.protects(self.bytes);
-        let protection = match is_protected && self.answer.is_some() {
-            true => timing.cleared(rate) + timing.sifs,
-            false => Duration::ZERO,
+        let protection = match (self.call, is_protected && self.answer.is_some()) {
+            (Some(padding), _) => timing.called(padding, rate) + timing.sifs,
+            (None, true) => timing.cleared(rate) + timing.sifs,
+            (None, false) => Duration::ZERO,
         };
         protection + self.exchange(setup)
     }
@@ -637,7 +686,7 @@ impl Line {
     }
 
     /// Whether there is something that may go on this link of its device.
-    pub fn has_work(&self, link: u8, setup: &Setup) -> bool {
+    pub fn has_work(&self, link: Link<'_>, setup: &Setup) -> bool {
         match setup.devices.are_single() {
             true => !self.turns.is_empty(),
             false => self.turn(link, setup).is_some(),
@@ -645,7 +694,7 @@ impl Line {
     }
 
     /// The flow whose turn it is on a link.
-    fn turn(&self, link: u8, setup: &Setup) -> Option<usize> {
+    fn turn(&self, link: Link<'_>, setup: &Setup) -> Option<usize> {
         let mut turns = self.turns.iter().copied();
         match setup.devices.are_single() {
             true => turns.next(),
@@ -781,10 +830,10 @@ impl Line {
         time: Option<Duration>,
         is_first: bool,
         widest: Option<Subchannels>,
-        link: Link,
+        link: Link<'_>,
         setup: &Setup,
     ) -> Option<Batch> {
-        let at = self.turn(link.number, setup)?;
+        let at = self.turn(link, setup)?;
         let flow = &mut self.flows[at];
         let room = Room {
             link,
@@ -794,9 +843,7 @@ impl Line {
         };
         // A request goes before data: only its answer shows which frames must be repeated.
         let batch = match (flow.key, flow.request) {
-            (Key::Agreement(to, tid), Request::Due(_)) => {
-                flow.ask(at, to, tid, link.number, setup)?
-            }
+            (Key::Agreement(to, tid), Request::Due(_)) => flow.ask(at, to, tid, link, setup)?,
             _ => flow.collect(at, numbers, room, setup)?,
         };
         (room.holds(&batch, setup) || is_first && !batch.is_aggregate()).then_some(batch)
@@ -842,7 +889,7 @@ impl Line {
                 .answered_together(ofdma.acknowledgement, &rates),
         };
         let room = Room {
-            link: Link::default(),
+            link: Link::only(),
             time,
             widest,
             share: Some(&share),
@@ -891,14 +938,14 @@ impl Line {
             answered: asked.answered,
         };
         let room = Room {
-            link: Link::default(),
+            link: Link::only(),
             time: Some(shape.lasts + asked.answered),
             widest: None,
             share: Some(&share),
         };
         let batch = match (flow.key, flow.request) {
             (Key::Agreement(_, tid), Request::Due(_)) => {
-                let request = flow.ask(at, to, tid, room.link.number, setup)?;
+                let request = flow.ask(at, to, tid, room.link, setup)?;
                 let lasts = room.lasts(request.bytes + DELIMITER_BYTES, rate, setup);
                 let attempts = Attempts {
                     rate,
@@ -1084,7 +1131,7 @@ impl Line {
     pub fn collide(
         &mut self,
         limits: RetryLimits,
-        link: u8,
+        link: Link<'_>,
         setup: &Setup,
         done: impl FnMut(Finished),
     ) -> bool {

@@ -14,6 +14,26 @@ pub enum Activity {
     Quiet,
 }
 
+/// How much of its device's radio a link has. What it draws, and its times, count by that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Whole,
+    /// One of so many parts, as all listen.
+    OneOf(u64),
+    /// Another link has it.
+    Nothing,
+}
+
+impl Part {
+    fn of(self, time: Duration) -> Duration {
+        match self {
+            Self::Whole => time,
+            Self::OneOf(parts) => time / parts,
+            Self::Nothing => Duration::ZERO,
+        }
+    }
+}
+
 pub struct Power {
     up: bool,
     /// On, and neither sending nor receiving, to draw less.
@@ -22,6 +42,7 @@ pub struct Power {
     rests: bool,
     /// The battery is empty: never up again.
     exhausted: bool,
+    part: Part,
     times: StateTimes,
     /// Up to when `times` counts.
     since: Instant,
@@ -36,6 +57,7 @@ impl Power {
             dozes: false,
             rests: false,
             exhausted: false,
+            part: Part::Whole,
             times: StateTimes::default(),
             since: Instant::ZERO,
             generation: 0,
@@ -64,6 +86,11 @@ impl Power {
         self.dozes = dozes;
     }
 
+    /// From now on it has this part of its device's radio; to be called after booking.
+    pub fn have(&mut self, part: Part) {
+        self.part = part;
+    }
+
     pub fn rest(&mut self, rests: bool) {
         self.rests = rests;
     }
@@ -80,7 +107,7 @@ impl Power {
     /// Times in each state until `now`.
     pub fn times(&self, now: Instant, activity: Activity) -> StateTimes {
         let mut times = self.times;
-        let passed = now.since(self.since);
+        let passed = self.part.of(now.since(self.since));
         match (self.up && !self.dozes, activity) {
             _ if self.exhausted => {}
             (false, _) => times.sleep += passed,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a radio's access functions contend for the channel (IEEE 802.11-2020 10.3.4, 10.23.2).
 
+use hoplab_base::Instant;
+
 use super::{Moment, Radio};
 use crate::ofdma::Report;
-use crate::parts::{Activity, Effect, Effects, Setup, Wake};
+use crate::parts::{Activity, Effect, Effects, Link, Setup, Wake};
 use crate::{Category, CategoryParams, Frame};
 
 /// The access function that wins the channel for polls of queues (`AccessReqAc` of ns-3).
@@ -52,7 +54,7 @@ impl Radio {
         if self.functions[function].access.at().is_some() || self.holds(function) {
             return;
         }
-        let quiet = self.activity() == Activity::Quiet;
+        let quiet = self.activity() == Activity::Quiet && !self.single.is_deaf();
         let at_once = at.setup.params.rules.may_go_at_once();
         let access = &mut self.functions[function].access;
         access.begin(at.now, &self.sense, &at.setup.timing, quiet, at_once);
@@ -61,7 +63,7 @@ impl Radio {
 
     /// Whether a function has something to send, or stations to ask for something.
     pub(super) fn has_work(&self, function: usize, setup: &Setup) -> bool {
-        let link = self.link(setup).number;
+        let link = Link::new(self.id, &self.clients, setup);
         let line = &self.functions[function].line;
         line.has_work(link, setup)
             || self.may_poll(function, setup)
@@ -129,9 +131,12 @@ impl Radio {
         self.txop.function == function && self.txop.is_under_way()
     }
 
-    /// Whether it may count slots: on, with a quiet channel, nothing to answer and no answer due.
-    fn may_count(&self) -> bool {
+    /// Whether it may count slots: on, with a quiet channel that it hears, nothing to answer and no
+    /// answer due.
+    fn may_count(&self, now: Instant) -> bool {
         self.power.is_up()
+            && !self.single.is_deaf()
+            && !self.single.waits(now)
             && self.activity() == Activity::Quiet
             && self.exchange.awaited().is_none()
             && self.exchange.response().is_none()
@@ -145,7 +150,7 @@ impl Radio {
             || at.now < function.held_until
             || !(function.access.needs_backoff() || self.has_work(number, at.setup))
             || self.holds(number)
-            || !self.may_count()
+            || !self.may_count(at.now)
         {
             return None;
         }

@@ -36,10 +36,13 @@ impl Radio {
         }
         transceiver.sense_sum(together);
         let rules = params.rules;
-        // One that dozes receives nothing. Signals count for the moment at which it wakes.
-        let cause = match self.power.is_dozing() {
-            true => Fate::Off,
-            false => rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing),
+        // One that dozes or is deaf receives nothing. Signals count for the moment at which it wakes.
+        let cause = match (self.power.is_dozing(), self.single.is_deaf()) {
+            (true, _) => Fate::Off,
+            (false, true) => Fate::Deaf,
+            (false, false) => {
+                rules.signal_begins(transceiver, &mut self.sense, arriving, hearing, timing)
+            }
         };
         self.transceiver.add(arriving, cause);
         if sensed {
@@ -92,6 +95,7 @@ impl Radio {
             self.book(at.now);
         }
         let mut fate = self.remove(slot, alone, at);
+        let listens = !self.power.is_dozing() && !self.single.is_deaf();
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
         // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV.
@@ -108,10 +112,10 @@ impl Radio {
             fate = received.fate;
             fates = received.fates;
             noise_mw += received.worst_mw;
-            if !self.power.is_dozing() {
+            if listens {
                 rules.reception_ends(transceiver, sense, fate, at.now, &at.setup.timing);
             }
-        } else if !self.power.is_dozing() {
+        } else if listens {
             rules.signal_passes(transceiver, sense, alone, at.now);
         }
         let mut wake = None;

@@ -10,6 +10,7 @@ mod poll;
 mod queue;
 mod receive;
 mod send;
+mod single;
 mod sound;
 mod state;
 mod txop;
@@ -22,8 +23,8 @@ use hoplab_base::{Instant, Stream};
 use crate::mimo::Soundings;
 use crate::ofdma::Report;
 use crate::parts::{
-    Access, Agreements, CarrierSense, Duplicates, Effect, Effects, Exchange, Finished, Host,
-    Limits, Line, Power, Ppdu, Setup, Timer, Transceiver,
+    Access, Agreements, CarrierSense, Clients, Duplicates, Effect, Effects, Exchange, Finished,
+    Host, Limits, Line, Power, Ppdu, Setup, Single, Timer, Transceiver,
 };
 use crate::{Category, CategoryParams, Counters, Fate, Outcome, RadioId, Subchannels};
 pub use ahead::ahead_of;
@@ -70,6 +71,10 @@ pub struct Radio {
     measured: Option<RadioId>,
     /// Its channel, where radios have different ones.
     pub subchannels: Option<Subchannels>,
+    /// Of a device with a single radio: whether it is on this link.
+    single: Single,
+    /// What it knows of clients that are such devices.
+    clients: Clients,
     pub exchange: Exchange,
     pub transceiver: Transceiver,
     pub host: Host,
@@ -110,6 +115,8 @@ impl Radio {
             announced: None,
             measured: None,
             subchannels: None,
+            single: Single::default(),
+            clients: Clients::default(),
             exchange: Exchange::default(),
             transceiver: Transceiver::new(stream("fading"), stream("errors")),
             host: Host::default(),
@@ -129,6 +136,7 @@ impl Radio {
         }
         swap(&mut self.exchange.numbers, &mut other.exchange.numbers);
         swap(&mut self.host, &mut other.host);
+        swap(&mut self.clients, &mut other.clients);
         swap(&mut self.duplicates, &mut other.duplicates);
         swap(&mut self.agreements, &mut other.agreements);
     }
@@ -168,6 +176,9 @@ impl Radio {
                 self.resume(at, effects);
             }
             Timer::Bsrp if at.now >= self.bsrp_at => self.bsrp_is_due(at, effects),
+            Timer::Single => self.switch_links(generation, at, effects),
+            Timer::Sure => self.resume(at, effects),
+            Timer::Client => self.look_after_clients(at, effects),
             Timer::Bsrp | Timer::Empty => {}
         }
         None
@@ -193,6 +204,9 @@ impl Radio {
             function.access.forget();
             function.held_until = Instant::ZERO;
         }
+        self.single.forget();
+        self.clients.forget();
+        self.power.have(at.setup.devices.part(self.id));
         self.txop.stop();
         self.reports.clear();
         self.bsrp_due = false;

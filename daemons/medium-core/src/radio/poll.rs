@@ -8,7 +8,7 @@ use hoplab_base::{Duration, Instant};
 
 use super::{Moment, Radio};
 use crate::ofdma::{Candidate, Report, Served, HELD};
-use crate::parts::{Asked, Effect, Effects, Ppdu, Timer, Wake};
+use crate::parts::{Asked, Effect, Effects, Link, Ppdu, Timer, Wake};
 use crate::phy::{Shape, DELIMITER_BYTES, LONGEST_PPDU};
 use crate::step::Step;
 use crate::units::Plan;
@@ -82,7 +82,7 @@ impl Radio {
     pub(super) fn poll(&mut self, at: Moment<'_>) -> Option<Ppdu> {
         let (setup, timing) = (at.setup, &at.setup.timing);
         let function = self.txop.function;
-        let own = self.functions[function].line.has_work(0, setup);
+        let own = self.functions[function].line.has_work(Link::only(), setup);
         if !self.may_poll(function, setup) || (own && self.txop.polled_last) {
             return None;
         }
@@ -238,7 +238,7 @@ impl Radio {
         let function = &mut self.functions[number];
         function.held_until = at.now;
         // By MU EDCA it waits in any case (26.2.7). Without polls nobody would learn of new frames.
-        if function.line.has_work(0, at.setup) || at.setup.bsrp().is_some() {
+        if function.line.has_work(Link::only(), at.setup) || at.setup.bsrp().is_some() {
             function.held_until += HELD;
             effects.push(Effect::Wake(Wake {
                 at: function.held_until,

@@ -10,8 +10,8 @@ use crate::air::{Ended, Transmission};
 use crate::loss::Losses;
 use crate::parts::{Arrival, Arrived, Effect, Effects, Payload, Ppdu, Response, Timer, Wake};
 use crate::step::Step;
-use crate::timing::Answer;
-use crate::{Dbm, Fate, LinkId, Outcome, RadioId, To};
+use crate::timing::{Answer, MU_RTS_ANSWERED};
+use crate::{Dbm, Fate, LinkId, Outcome, RadioId, Rate, To};
 
 impl Radio {
     /// The channel let a frame through, or some of an A-MPDU; their fates get the radio's own say.
@@ -33,6 +33,10 @@ impl Radio {
         if !mine && !ppdu.nav.is_zero() {
             self.sense.set_nav(now + ppdu.nav);
         }
+        self.single.is_told();
+        if mine {
+            self.hears_client(tx.from, ppdu.nav, at, effects);
+        }
         let link = self.link_from(tx.from, at);
         if mine && ppdu.waiting.is_some() && ppdu.step != Step::BufferStatus {
             if ppdu.triggered {
@@ -50,16 +54,8 @@ impl Radio {
             Step::Aggregate | Step::Shared => {
                 self.receive_aggregate((tx.from, ppdu), ended, losses, at, effects);
             }
-            Step::Rts if mine => {
-                // A CTS goes only if the NAV is not set (10.3.2.9). A radio owes one answer at a
-                // time.
-                let free = !self.sense.nav_counts(now);
-                if free && self.exchange.response().is_none() {
-                    let nav = at.setup.timing.nav_of_cts(ppdu.nav, ppdu.rate);
-                    let cts = response(ppdu, tx.from).map(|cts| Response { nav, ..cts });
-                    self.answer(cts, at, effects);
-                }
-            }
+            Step::Rts if mine => self.answer_rts(tx.from, ppdu, ppdu.rate, at, effects),
+            Step::Call if mine => self.answer_rts(tx.from, ppdu, MU_RTS_ANSWERED, at, effects),
             Step::Cts if mine && self.exchange.answered(Answer::Cts) => {
                 self.cleared();
                 self.answer(response(ppdu, tx.from), at, effects);
@@ -87,6 +83,25 @@ impl Radio {
             }
             _ => {}
         }
+    }
+
+    /// A CTS goes only if the NAV is not set (10.3.2.9). It goes as the answer to a frame at `rate`. A
+    /// radio owes one answer at a time.
+    fn answer_rts(
+        &mut self,
+        from: RadioId,
+        ppdu: &Ppdu,
+        rate: Rate,
+        at: Moment<'_>,
+        effects: &mut Effects,
+    ) {
+        if self.sense.nav_counts(at.now) || self.exchange.response().is_some() {
+            return;
+        }
+        let nav = at.setup.timing.nav_of_cts(ppdu.nav, rate);
+        let cts = response(ppdu, from).map(|cts| Response { nav, rate, ..cts });
+        self.engage(at, effects);
+        self.answer(cts, at, effects);
     }
 
     /// As hosts know it.

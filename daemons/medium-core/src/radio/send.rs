@@ -50,7 +50,7 @@ impl Radio {
         self.freeze(Duration::ZERO, at);
         self.book(at.now);
         self.transceiver.begin_sending(tx);
-        if ppdu.step == Step::Rts || ppdu.step.is_data() {
+        if matches!(ppdu.step, Step::Rts | Step::Call) || ppdu.step.is_data() {
             // Receivers that are served together share the time.
             let each = lasts / ppdu.parts().count() as u64;
             let line = &mut self.functions[self.txop.function].line;
@@ -102,7 +102,7 @@ impl Radio {
             Sent::Waits(wake) => effects.push(Effect::Wake(wake)),
             Sent::IsOver => self.finish(Outcome::Sent, at, effects),
             Sent::Asks => self.ask_next(at.now + at.setup.timing.sifs, effects),
-            Sent::Nothing => {}
+            Sent::Nothing => self.leave_after(at.setup.timing.next_frame(), at, effects),
         }
     }
 }

@@ -4,7 +4,7 @@
 use hoplab_base::{Duration, Instant};
 
 use super::{Moment, Radio};
-use crate::parts::{Activity, Link, Setup, Wake};
+use crate::parts::{Activity, Wake};
 use crate::Fate;
 
 impl Radio {
@@ -15,15 +15,6 @@ impl Radio {
             Activity::Sensing
         } else {
             Activity::Quiet
-        }
-    }
-
-    /// Which link of its device it is.
-    pub(super) fn link(&self, setup: &Setup) -> Link {
-        let own = setup.devices.affiliation(self.id);
-        Link {
-            number: own.link,
-            width: own.width,
         }
     }
 

@@ -9,11 +9,11 @@ use hoplab_base::{Duration, Instant};
 use super::sound::Sounding;
 use super::{Moment, Radio};
 use crate::parts::{
-    Asked, Batch, BlockAck, Due, Effect, Effects, Ppdu, Setup, Timer, Together, Wake,
+    Asked, Batch, BlockAck, Due, Effect, Effects, Link, Ppdu, Setup, Timer, Together, Wake,
 };
 use crate::space::Sides;
 use crate::step::Step;
-use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, RTS_BYTES};
+use crate::timing::{Answer, BLOCK_ACK_REQUEST_BYTES, MU_RTS_ANSWERED, RTS_BYTES};
 use crate::{Acknowledgement, Outcome, RadioId, Rate, Subchannels, To, Width};
 
 /// What has won the channel.
@@ -123,6 +123,11 @@ impl Radio {
         if !self.has_work(function, at.setup) {
             return None;
         }
+        if self.single.is_deaf() {
+            // Another link of its device has won in this instant.
+            self.functions[function].access.again(at.now);
+            return None;
+        }
         if self.loses_turn(function, at) {
             self.collide_within(function, at, effects);
             return None;
@@ -136,7 +141,13 @@ impl Radio {
         self.txop.begun = at.now;
         self.txop.ends = at.now + txop;
         self.txop.widest = self.clear_part(at);
-        self.bsrp(at, effects).or_else(|| self.first_exchange(at))
+        let ppdu = self.bsrp(at, effects);
+        let ppdu = ppdu.or_else(|| self.first_exchange(at));
+        if ppdu.is_some() {
+            self.single.tries();
+            self.engage(at, effects);
+        }
+        ppdu
     }
 
     /// Of a TXOP, but that it may have polled queues before.
@@ -155,7 +166,7 @@ impl Radio {
     /// (10.23.2.4). By the standard's limits that is a failed try of its first frame; the kernel's
     /// table of rates counts only what went on the air.
     fn collide_within(&mut self, number: usize, at: Moment<'_>, effects: &mut Effects) {
-        let link = self.link(at.setup).number;
+        let link = Link::new(self.id, &self.clients, at.setup);
         let function = &mut self.functions[number];
         let given_up = at.setup.retry_limits.is_some_and(|limits| {
             function.line.collide(limits, link, at.setup, |finished| {
@@ -192,7 +203,10 @@ impl Radio {
         is_first: bool,
         at: Moment<'_>,
     ) -> Option<Ppdu> {
-        let link = self.link(at.setup);
+        let link = Link {
+            protects: self.single.is_unsure(at.now),
+            ..Link::new(self.id, &self.clients, at.setup)
+        };
         let (txop, setup) = (&mut self.txop, at.setup);
         let line = &mut self.functions[txop.function].line;
         let numbers = &mut self.exchange.numbers;
@@ -221,6 +235,9 @@ impl Radio {
         line.try_once(&batch);
         let batch = &*txop.batch.insert(batch);
         let rate = batch.attempts.rate;
+        if let Some(padding) = batch.call {
+            return self.call(padding, at);
+        }
         if !batch.attempts.rts {
             return self.batch(at);
         }
@@ -232,6 +249,29 @@ impl Radio {
             width: rate.width(),
             function: txop.function as u8,
             ..rts
+        })
+    }
+
+    /// The frame that calls the receiver of the batch, which has a single radio, to this link. It
+    /// goes as an RTS does (802.11be-2024 35.3.17).
+    fn call(&mut self, padding: Duration, at: Moment<'_>) -> Option<Ppdu> {
+        let timing = &at.setup.timing;
+        let batch = self.txop.batch.as_ref()?;
+        if let To::Radio(client) = batch.to {
+            self.clients.call(client, self.id);
+        }
+        let rate = batch.attempts.rate;
+        let answered = timing.answered(Answer::Cts, MU_RTS_ANSWERED);
+        let nav = timing.nav_of_rts(batch.exchange(at.setup), MU_RTS_ANSWERED);
+        let bytes = timing.call_bytes(padding, rate);
+        let call = (self.exchange).control(Step::Call, batch.to, bytes, nav, at.setup);
+        Some(Ppdu {
+            attempt: self.functions[self.txop.function].line.attempt(batch),
+            rate: timing.control_rate(rate),
+            width: rate.width(),
+            function: self.txop.function as u8,
+            answered: Some(answered),
+            ..call
         })
     }
 
@@ -399,6 +439,7 @@ impl Radio {
     /// The post-backoff is drawn before the next frame comes into service, so that frame waits for
     /// it (10.3.4.3).
     fn end_txop(&mut self, at: Moment<'_>, effects: &mut Effects) {
+        self.leave(at, effects);
         self.functions[self.txop.function].access.finish(at.now);
         self.resume(at, effects);
     }
@@ -415,7 +456,7 @@ impl Radio {
             self.trigger_served(at, effects);
             return self.resume(at, effects);
         }
-        let link = self.link(at.setup).number;
+        let link = Link::new(self.id, &self.clients, at.setup);
         let (txop, sifs) = (&mut self.txop, at.setup.timing.sifs);
         let more = (self.functions[txop.function].line).has_work(link, at.setup);
         // A TXOP of 0 ended when it began: one exchange, then a backoff.
@@ -541,6 +582,10 @@ impl Radio {
         let Some(batch) = self.txop.batch.take() else {
             return;
         };
+        if let (Answer::Cts, Some(_), To::Radio(client)) = (missing, batch.call, batch.to) {
+            self.clients.is_silent(client, self.id);
+        }
+        self.leave(at, effects);
         let mut given_up = self.fail(&batch, missing, at, effects);
         if self.asks_one_by_one(at) {
             self.txop.next_beside();

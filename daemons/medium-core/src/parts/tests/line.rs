@@ -22,7 +22,7 @@ fn turn(line: &mut Line, setup: &Setup) -> Batch {
         None,
         true,
         None,
-        Link::default(),
+        Link::only(),
         setup,
     );
     let batch = next.expect("a frame is in service");
@@ -50,7 +50,7 @@ fn a_frame_is_done_after_its_acknowledgement() {
         done.push((finished.frame, finished.tries));
     });
     assert_eq!(done, [(5, [1, 0, 0, 0])]);
-    assert!(!line.has_work(0, &setup));
+    assert!(!line.has_work(Link::only(), &setup));
 }
 
 #[test]
