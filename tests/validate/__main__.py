@@ -36,6 +36,7 @@ PARTS = {
     "wifi/airtime": "airtime:items",
     "wifi/he": "high_efficiency:items",
     "wifi/multilink": "multilink:items",
+    "wifi/emlsr": "emlsr:items",
     "wifi/ofdma": "ofdma:items",
     "wifi/ofdma-curves": "ofdma_curves:items",
     "wifi/bsrp": "bsrp:items",
