@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def tested() -> Machine:
+def machine_at_hand() -> Machine:
     """The machine, with the kernel that TESTED_KERNEL names if it does."""
     name = os.environ.get("TESTED_KERNEL")
     return select.named(name) if name else select.chosen()
@@ -68,7 +68,7 @@ def carried_out(room: Path, name: str, script: str, made: Originals | None) -> l
     out.mkdir(exist_ok=True)
     (out / "script").write_text(script)
     said: list[str] = []
-    guest = SealedGuest(tested(), out)
+    guest = SealedGuest(machine_at_hand(), out)
     streams = Streams(on_line=said.append, stands_by=True, originals=made)
     result = uml.run_guest(guest, COMMAND, BOOT, streams)
     return [*said, str(result.exit_status)]
@@ -100,7 +100,7 @@ def test_a_copy_has_the_digest_of_a_guest_that_booted(
 ) -> None:
     """Also for another seed, of which the original knows nothing."""
     (room.parent / "scenario.toml").write_text(SCENARIOS[name])
-    machine = tested()
+    machine = machine_at_hand()
 
     def digest(run: str, seed: int, among: Originals | None) -> str | None:
         scenario = scenario_of(room.parent / "scenario.toml", None, seed)
@@ -203,7 +203,7 @@ def test_copies_outlive_an_original_that_was_killed_and_later_guests_boot(
     (room / "own" / "script").write_text(
         "import time\nfor i in range(3): print(i, flush=True); time.sleep(1)"
     )
-    guest = SealedGuest(tested(), room / "own")
+    guest = SealedGuest(machine_at_hand(), room / "own")
     streams = Streams(on_line=on_line, stands_by=True, originals=made)
     assert uml.run_guest(guest, COMMAND, BOOT, streams).exit_status == 0
     assert said == ["0", "1", "2"]
@@ -223,7 +223,7 @@ def test_a_copy_that_was_killed_leaves_nothing(room: Path, made: Originals) -> N
 
     (room / "own").mkdir()
     (room / "own" / "script").write_text("import time\nprint('on', flush=True); time.sleep(1e6)")
-    guest = SealedGuest(tested(), room / "own")
+    guest = SealedGuest(machine_at_hand(), room / "own")
     streams = Streams(on_line=on_line, stands_by=True, originals=made)
     with pytest.raises(GuestFailed, match="ended without a verdict"):
         uml.run_guest(guest, COMMAND, BOOT, streams)
@@ -240,7 +240,7 @@ def test_a_copy_is_seen_from_outside_and_keeps_to_its_limits(room: Path, made: O
     """Its clock and its program are read in its kernel's memory, as for watch and pace."""
     standing(room, made)
     before = children()
-    machine = tested()
+    machine = machine_at_hand()
     seen: list[tuple[float | None, float]] = []
 
     def on_line(line: str) -> None:
@@ -283,7 +283,7 @@ def on_line(line):
     print(*(p.pid for p in processes.of(os.getpid()) if p.pid != os.getpid()), flush=True)
 (room / "own").mkdir()
 (room / "own" / "script").write_text("import time\\nprint('on', flush=True); time.sleep(1e6)")
-guest = here.SealedGuest(here.tested(), room / "own")
+guest = here.SealedGuest(here.machine_at_hand(), room / "own")
 streams = here.Streams(on_line=on_line, stands_by=True, originals=made)
 uml.run_guest(guest, here.COMMAND, here.BOOT, streams)
 """
@@ -308,7 +308,7 @@ def test_where_there_is_no_room_or_no_landlock_a_guest_boots(
         patch.setattr(memory, "refusal", lambda place, size_mb: "full")
         asked = made._originals.copy()
         (original,) = asked.values()
-        guest = SealedGuest(tested(), room)
+        guest = SealedGuest(machine_at_hand(), room)
         with closing(Line()) as line, closing(Core()) as core:
             assert original.ask(Wish(guest, COMMAND, BOOT, core, line)) is None
     monkeypatch.setattr(confined, "confinement", lambda: NAMESPACE)
