@@ -5,10 +5,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{at, at_5_ghz, category, data, keep_waiting};
+use common::{aggregating, at, data, keep_waiting};
 use hoplab_medium_core::{
-    Aggregation, AirKind, Aired, Duration, Edca, Emlsr, Fate, Frame, FurtherLink, Guard, Instant,
-    Medium, Mhz, Output, Params, RadioId, Rate, Standard, To, Width,
+    AirKind, Aired, Duration, Emlsr, Fate, Frame, FurtherLink, Guard, Instant, Medium, Mhz, Output,
+    Params, RadioId, Rate, Standard, To, Width,
 };
 
 const SECONDS: u64 = 2;
@@ -22,25 +22,13 @@ const SIFS_US: f64 = 16.0;
 /// aSIFSTime + aSlotTime + aRxPHYStartDelay.
 const NEXT_FRAME_US: f64 = 16.0 + 9.0 + 20.0;
 
-fn params(txop: u64) -> Params {
+fn params(txop_us: u64) -> Params {
+    let standard = Standard::Eht {
+        signal_extension: false,
+    };
     Params {
-        phy: at_5_ghz(Standard::Eht {
-            signal_extension: false,
-        }),
-        edca: Some(Edca {
-            categories: [category(3, 15, 1023, txop); 4],
-            aggregation: Some(Aggregation {
-                window: 1024,
-                octets: usize::MAX,
-                start_spacing: Duration::from_micros(0),
-                by_hosts: false,
-            }),
-            rts_threshold: usize::MAX,
-        }),
-        queue_packets: 20_000,
-        capture_db: 1000.0,
         trace: true,
-        ..Params::default()
+        ..aggregating(standard, 1024, txop_us, Duration::ZERO)
     }
 }
 

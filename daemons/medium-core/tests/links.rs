@@ -5,34 +5,22 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{at, at_5_ghz, category, data, keep_waiting};
+use common::{aggregating, at, data, keep_waiting};
 use hoplab_medium_core::{
-    Aggregation, Duration, Edca, FurtherLink, Guard, Instant, Medium, Mhz, Output, Params, RadioId,
-    Rate, Standard, Stream, Width,
+    Duration, FurtherLink, Guard, Instant, Medium, Mhz, Output, Params, RadioId, Rate, Standard,
+    Stream, Width,
 };
 
 const SECONDS: u64 = 4;
 const OCTETS: usize = 1500;
 
 fn params(window: usize) -> Params {
+    let standard = Standard::Eht {
+        signal_extension: false,
+    };
     Params {
-        phy: at_5_ghz(Standard::Eht {
-            signal_extension: false,
-        }),
-        edca: Some(Edca {
-            categories: [category(3, 15, 1023, 2528); 4],
-            aggregation: Some(Aggregation {
-                window,
-                octets: usize::MAX,
-                start_spacing: Duration::from_micros(8),
-                by_hosts: false,
-            }),
-            rts_threshold: usize::MAX,
-        }),
-        queue_packets: 20_000,
-        capture_db: 1000.0,
         trace: true,
-        ..Params::default()
+        ..aggregating(standard, window, 2528, Duration::from_micros(8))
     }
 }
 

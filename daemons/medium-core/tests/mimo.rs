@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{at, at_5_ghz, attempts, category, data, keep_waiting, ms};
+use common::{aggregating, at, attempts, data, keep_waiting, ms};
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Class, Dbm, Duration, Edca, Fate, Frame, Guard,
-    LinkId, LossModel, LossRule, Medium, Mimo, Ofdma, Output, Params, RadioId, Rate, Reception,
-    Scheduler, Standard, Station, Takes, To, Width,
+    Acknowledgement, AirKind, Aired, Class, Dbm, Duration, Fate, Frame, Guard, LinkId, LossModel,
+    LossRule, Medium, Mimo, Ofdma, Output, Params, RadioId, Rate, Reception, Scheduler, Standard,
+    Station, Takes, To, Width,
 };
 
 const SIFS_US: f64 = 16.0;
@@ -75,17 +75,6 @@ impl Case {
             Kind::Eht => Standard::Eht { signal_extension },
         };
         Params {
-            phy: at_5_ghz(standard),
-            edca: Some(Edca {
-                categories: [category(3, 15, 1023, 0); 4],
-                aggregation: Some(Aggregation {
-                    window: self.window(),
-                    octets: usize::MAX,
-                    start_spacing: Duration::from_micros(8),
-                    by_hosts: false,
-                }),
-                rts_threshold: usize::MAX,
-            }),
             ofdma: Some(Ofdma {
                 scheduler: Scheduler::RoundRobin,
                 acknowledgement: self.by,
@@ -96,9 +85,7 @@ impl Case {
                     sounding: Duration::from_millis(self.sounding_ms),
                 }),
             }),
-            queue_packets: 20_000,
-            capture_db: 1000.0,
-            ..Params::default()
+            ..aggregating(standard, self.window(), 0, Duration::from_micros(8))
         }
     }
 

@@ -6,11 +6,13 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{after, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND};
+use common::{
+    after, aggregating, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND,
+};
 use hoplab_medium_core::{
-    Acknowledgement, Aggregation, AirKind, Aired, Asked, Block, Class, Dbm, Duration, Edca, Fate,
-    Frame, Guard, LossModel, LossRule, Medium, Mhz, Ofdma, Outcome, Output, Params, Punctured,
-    RadioId, Rate, Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
+    Acknowledgement, AirKind, Aired, Asked, Block, Class, Dbm, Duration, Fate, Frame, Guard,
+    LossModel, LossRule, Medium, Mhz, Ofdma, Outcome, Output, Params, Punctured, RadioId, Rate,
+    Reception, Scheduler, Standard, Station, Takes, To, Unit, Width,
 };
 
 const WINDOW: usize = 256;
@@ -20,20 +22,10 @@ const ACCESS_US: f64 = SIFS_US + 3.0 * 9.0 + 7.5 * 9.0;
 const BOTH: [Acknowledgement; 2] = [Acknowledgement::MuBar, Acknowledgement::Sequential];
 
 fn params(acknowledgement: Option<Acknowledgement>) -> Params {
+    let standard = Standard::He {
+        signal_extension: false,
+    };
     Params {
-        phy: at_5_ghz(Standard::He {
-            signal_extension: false,
-        }),
-        edca: Some(Edca {
-            categories: [category(3, 15, 1023, 0); 4],
-            aggregation: Some(Aggregation {
-                window: WINDOW,
-                octets: usize::MAX,
-                start_spacing: Duration::from_micros(8),
-                by_hosts: false,
-            }),
-            rts_threshold: usize::MAX,
-        }),
         ofdma: acknowledgement.map(|acknowledgement| Ofdma {
             scheduler: Scheduler::RoundRobin,
             acknowledgement,
@@ -41,9 +33,7 @@ fn params(acknowledgement: Option<Acknowledgement>) -> Params {
             bsrp: None,
             mimo: None,
         }),
-        queue_packets: 20_000,
-        capture_db: 1000.0,
-        ..Params::default()
+        ..aggregating(standard, WINDOW, 0, Duration::from_micros(8))
     }
 }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use hoplab_medium_core::{
-    Attempts, CategoryParams, Class, Duration, Edca, Frame, Instant, LinkId, Medium, Output,
-    Params, Phy, Position, RadioId, Rate, Standard, Station, To,
+    Aggregation, Attempts, CategoryParams, Class, Duration, Edca, Frame, Instant, LinkId, Medium,
+    Output, Params, Phy, Position, RadioId, Rate, Standard, Station, To,
 };
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -60,6 +60,31 @@ pub fn one_by_one(categories: [CategoryParams; 4]) -> Edca {
         categories,
         aggregation: None,
         rts_threshold: usize::MAX,
+    }
+}
+
+/// Stations of `standard` at 5 GHz with long queues, which send A-MPDUs of up to `window` frames.
+pub fn aggregating(
+    standard: Standard,
+    window: usize,
+    txop_us: u64,
+    start_spacing: Duration,
+) -> Params {
+    Params {
+        phy: at_5_ghz(standard),
+        edca: Some(Edca {
+            categories: [category(3, 15, 1023, txop_us); 4],
+            aggregation: Some(Aggregation {
+                window,
+                octets: usize::MAX,
+                start_spacing,
+                by_hosts: false,
+            }),
+            rts_threshold: usize::MAX,
+        }),
+        queue_packets: 20_000,
+        capture_db: 1000.0,
+        ..Params::default()
     }
 }
 
