@@ -67,6 +67,7 @@ PARTS = {
     "tcp/loss-law": "loss_law:items",
     "tcp/dumbbell": "dumbbell:items",
     "tcp/round-trips": "round_trips:items",
+    "tcp/generators": "generators:items",
     "tcp/queues": "queues:items",
     "tcp/links": "links:items",
     "tcp/mptcp": "multipath:items",

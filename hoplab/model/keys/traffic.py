@@ -257,8 +257,7 @@ class Flow(Table):
     )
     generator: Literal["hoplab", "iperf3"] | None = key(
         None,
-        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`, of "
-        "`tcp` without `packets` `iperf3`",
+        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`",
     )
     interval_s: Number | None = key(None, "between echoes; default 1", unit="s", ge=0.001, le=1000)
     timeout_s: Number | None = key(
@@ -392,8 +391,7 @@ class Flow(Table):
     @property
     def sender(self) -> Literal["hoplab", "iperf3"]:
         """The program that sends and receives it."""
-        endless = self.protocol == "tcp" and self.packets is None
-        return self.generator or ("iperf3" if endless else "hoplab")
+        return self.generator or "hoplab"
 
     @property
     def is_iperf3(self) -> bool:
