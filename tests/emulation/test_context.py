@@ -12,7 +12,7 @@ from mcp import Client, StdioServerParameters
 from tests.emulation.conftest import HOPLAB
 
 HIDDEN = """
-duration_s = 2
+duration_s = 5
 [topology]
 kind = "hidden"
 [radio]

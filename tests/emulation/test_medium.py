@@ -449,13 +449,8 @@ def test_a_flow_s_code_point_chooses_its_access_category(tmp_path: Path, run_sce
     for row in results.load(tmp_path / "run1").rows("frames"):
         if row["kind"] != "data" or row["protocol"] == "arp":
             continue
-        # iperf3 has a control connection too, from another port and without a mark.
-        ports = {row["src_port"], row["dst_port"]}
-        flow = FLOW_OF_PORTS.get(frozenset(ports), "others")
-        flow = "echoes" if row["protocol"] == "icmp" else flow
-        # It marks its socket once it is connected.
-        if flow == "transfer" and row["t_s"] < 0.2:
-            continue
+        ports = frozenset({row["src_port"], row["dst_port"]})
+        flow = "echoes" if row["protocol"] == "icmp" else FLOW_OF_PORTS[ports]
         by_flow.setdefault(flow, set()).add((row["src"], row["category"]))
     both = ("n0", "n1")
     assert by_flow == {
@@ -465,5 +460,4 @@ def test_a_flow_s_code_point_chooses_its_access_category(tmp_path: Path, run_sce
         "datagrams": {("n0", "best-effort")},
         "requests": {(end, "video") for end in both},
         "echoes": {(end, "voice") for end in both},
-        "others": {(end, "best-effort") for end in both},
     }

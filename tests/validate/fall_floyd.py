@@ -5,8 +5,7 @@ One connection on their topology (8 Mbit/s 0.1 ms, then 0.8 Mbit/s 100 ms) loses
 segments of one window. Number 14 is lost, and of the fifteen that follow the last, the third last
 and the fifth last. Their cross traffic made the drops; here a list does, so they are exact.
 
-Segments have the numbers of the paper's figures. The data connection of iperf3 opens with a cookie
-of 37 bytes. It takes the place of their segment 0 and of their first round trip.
+Segments have the numbers of the paper's figures, from 0 on.
 
 ``python -m tests.validate.fall_floyd FOLDER`` draws the figures of `docs/tcp.md`.
 """
@@ -30,7 +29,6 @@ DROPS = {1: (14,), 2: (14, 28), 3: (14, 26, 28), 4: (14, 24, 26, 28)}
 WINDOW = 15
 """Segments out when the first loss is noticed: slow start has made 1, 2, 4, 8 of 1."""
 MSS = 1000
-COOKIE_BYTES = 37
 ROUND_TRIP_S = 0.2 + 2 * 0.0001 + (MSS + 54) * 8 * (1 / 0.8e6 + 1 / 8e6) + 66 * 8 * (1 / 0.8e6)
 """Propagation, then serialisation of a segment and of its acknowledgement in Ethernet frames."""
 DURATION_S = 6.0
@@ -51,7 +49,7 @@ def scenario(variant: str, drops: tuple[int, ...]) -> dict[str, Any]:
                 "queue": {"kind": "droptail", "packets": 100},
             },
         ],
-        "loss": [{"kind": "list", "src": "s1", "dst": "r1", "frames": list(drops)}],
+        "loss": [{"kind": "list", "src": "s1", "dst": "r1", "frames": [n + 1 for n in drops]}],
         "tcp": {"profile": "classic", "delayed_ack": False},
         "flow": [
             {"source": "s1", "destination": "k1", "congestion_control": variant, "mss": MSS},
@@ -92,7 +90,7 @@ class Course:
 
 def number(relative: int) -> int:
     """The paper's number of the segment that starts ``relative`` bytes after the first."""
-    return 0 if relative <= 0 else 1 + (relative - COOKIE_BYTES) // MSS
+    return relative // MSS
 
 
 def course(results: Results) -> Course:
@@ -112,7 +110,7 @@ def course(results: Results) -> Course:
     rows = results.rows("tcp")
     return Course(
         flow["congestion_control"],
-        tuple(results.scenario["loss"][0]["frames"]),
+        tuple(frame - 1 for frame in results.scenario["loss"][0]["frames"]),
         tuple(sent),
         tuple(acknowledged),
         tuple((row["t_s"], row["cwnd"], row["ssthresh"], row["ca_state"]) for row in rows),

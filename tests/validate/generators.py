@@ -22,7 +22,13 @@ GENERATORS = ("hoplab", "iperf3")
 LIMITS = {"kbps": 0.05, "retransmits": 0.2, "rtt-ms": 0.05}
 """The widest that an interval may be, too. Few packets are sent again."""
 PLACES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "wifi": ("n0", "n2", {"topology": {"kind": "chain", "stations": 3, "spacing_m": 200}}),
+    "wifi": (
+        *("n0", "n2"),
+        {
+            "topology": {"kind": "chain", "stations": 3, "spacing_m": 200},
+            "loss": [{"kind": "uniform", "rate": 0.01, "takes": "packets"}],
+        },
+    ),
     "dsr": (
         *("n0", "n3"),
         {
