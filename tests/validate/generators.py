@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows of Hoplab's own program beside flows of iperf3: the same TCP, whoever writes to the socket.
+"""Flows of Hoplab's own program beside flows of iperf3: TCP does not depend on the writer.
 
 Over Wi-Fi, wires, DSR and an access point, `SEEDS` each. From `FROM_S` on, when iperf3's control
 connection is done and slow start over, both have the same goodput, retransmissions and round trips.
