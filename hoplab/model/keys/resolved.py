@@ -115,7 +115,6 @@ class TcpFlow(ResolvedFlow):
     """A transfer by TCP, of a number of packets or until its end."""
 
     protocol: Literal["tcp", "mptcp"]
-    generator: Literal["hoplab", "iperf3"]
     congestion_control: Annotated[str, Field(strict=True)]
     mss: Integer
     sack: Switch
@@ -149,7 +148,6 @@ class UdpFlow(ResolvedFlow):
 
     protocol: Literal["udp"]
     packet_bytes: Integer
-    generator: Literal["hoplab", "iperf3"]
 
 
 @narrows(ResolvedFlow)

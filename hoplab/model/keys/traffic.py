@@ -255,9 +255,8 @@ class Flow(Table):
         ge=4096,
         le=MAX_BUFFER_BYTES,
     )
-    generator: Literal["hoplab", "iperf3"] | None = key(
-        None,
-        "program that sends and receives; `iperf3` connects by TCP first; default `hoplab`",
+    generator: Literal["hoplab", "iperf3"] = key(
+        "hoplab", "program that sends and receives; `iperf3` connects by TCP first"
     )
     interval_s: Number | None = key(None, "between echoes; default 1", unit="s", ge=0.001, le=1000)
     timeout_s: Number | None = key(
@@ -389,14 +388,9 @@ class Flow(Table):
         return self.protocol == "udp" and self.rate_kbps is None and self.packets is None
 
     @property
-    def sender(self) -> Literal["hoplab", "iperf3"]:
-        """The program that sends and receives it."""
-        return self.generator or "hoplab"
-
-    @property
     def is_iperf3(self) -> bool:
         """Whether iperf3 sends and receives it, with its control connection."""
-        return self.sender == "iperf3"
+        return self.generator == "iperf3"
 
     @property
     def is_exchange(self) -> bool:

@@ -463,8 +463,6 @@ def _flow(flow: Flow, index: int, scenario: Scenario, tcp: Tcp) -> AnyFlow:
         "name": flow.name or f"flow{index}",
         "stop_s": min(flow.stop_s or scenario.duration_s, scenario.duration_s),
     }
-    if flow.protocol in ("tcp", "udp"):
-        update["generator"] = flow.sender
     if flow.protocol == "tcp":
         update["split"] = split = _split(flow, index, scenario.split)
         default = DEFAULT[tcp.profile]

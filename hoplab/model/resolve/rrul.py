@@ -48,7 +48,6 @@ def flows(flow: Flow, index: int, duration_s: float) -> list[Flow]:
     ends = {"source": flow.source, "destination": flow.destination}
     back = {"source": flow.destination, "destination": flow.source}
     transfer = {
-        "generator": "hoplab",
         "ip": flow.ip,
         "start_s": flow.start_s + LEAD_S,
         "stop_s": stop_s - LEAD_S,
