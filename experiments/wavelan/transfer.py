@@ -35,8 +35,7 @@ def hosts(scenario: int, sender: str) -> str:
 class Transfer:
     """A transfer of counted packets.
 
-    Counts of frames are of all that a host sends, also ARP and TCP's control connection, some
-    thirty in all. ``sent`` and ``arrived`` are packets with payload.
+    Counts of frames are of all that a host sends, ARP's too. ``sent`` and ``arrived`` are packets with payload.
     """
 
     kbps: float

@@ -21,8 +21,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> hoplab.Run:
 def test_tables_are_arrows(run: hoplab.Run) -> None:
     assert run.flows.column("flow").to_pylist() == ["flow0"]
     assert run.goodput_kbps == pytest.approx(run.flows.column("goodput_kbps")[0].as_py())
-    # One hop at 2 Mbit/s: Holland and Vaidya 1999 have 1463 kbit/s, acknowledging each segment.
-    assert 1200 < run.goodput_kbps < 1550
+    # One hop at 2 Mbit/s. A segment of 1448 octets takes 7.01 ms with its mean backoff, and every
+    # second one an acknowledgement of 1.22 ms: 1520 kbit/s.
+    assert run.goodput_kbps == pytest.approx(1520, rel=0.05)
     assert run.tcp.num_rows > 0
     assert run.summary()["digest"] == run.digest
 

@@ -26,6 +26,10 @@ def on_host(hoplab: Hoplab, tmp_path: Path, script: str) -> subprocess.Completed
     [
         (" --set flow.0.generator=iperf3", "unable to set TCP_CONGESTION"),
         ("", "congestion control tahoe: No"),
+        (
+            " --set flow.0.packets=10 --set flow.0.packet_bytes=1000",
+            "congestion control tahoe: No",
+        ),
     ],
 )
 def test_a_client_that_cannot_start(tmp_path: Path, hoplab: Hoplab, extra: str, words: str) -> None:

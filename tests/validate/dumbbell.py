@@ -46,7 +46,7 @@ MEASURED_S = 20.0
 CBR_FIRST_S = 1.0
 """Constant-rate traffic is there before TCP."""
 DURATION_S = CBR_FIRST_S + MEASURED_S + 1.5
-"""Until the flow's first segment is acknowledged, and its 20 s are over."""
+"""The flow's handshake comes before its 20 s, and takes a round trip."""
 WINDOW = 100
 MIN_RTO_MS = 100
 """The kernel's least timeout is this and the round trip, here of 0.1 s where the queue is full.

@@ -49,6 +49,7 @@ def scenario(variant: str, drops: tuple[int, ...]) -> dict[str, Any]:
                 "queue": {"kind": "droptail", "packets": 100},
             },
         ],
+        # A list counts frames from 1, the paper segments from 0.
         "loss": [{"kind": "list", "src": "s1", "dst": "r1", "frames": [n + 1 for n in drops]}],
         "tcp": {"profile": "classic", "delayed_ack": False},
         "flow": [
@@ -178,7 +179,7 @@ def _panel(seen: Course) -> plot.Panel:
             waiting.remove(which)
             lost.append((time_s, float(which)))
     panel = plot.Panel(
-        f"{seen.variant}: {seen.timeouts} timeouts, {seen.retransmits} retransmissions",
+        f"{seen.variant}: timeouts {seen.timeouts}, retransmissions {seen.retransmits}",
         (1.0, DURATION_S),
         (0.0, 100.0),
     )

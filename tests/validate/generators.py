@@ -9,6 +9,7 @@ The references are iperf3's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -93,9 +94,11 @@ def values(results: Results) -> dict[str, float]:
 
 
 def items() -> Iterator[Figure]:
-    documents = [scenario(place, generator) for place in PLACES for generator in GENERATORS]
-    found = iter(measure_seeds(documents, SEEDS, values))
-    for place, (ours, theirs) in zip(PLACES, zip(found, found, strict=True), strict=True):
+    cases = list(product(PLACES, GENERATORS))
+    measured = measure_seeds([scenario(*case) for case in cases], SEEDS, values)
+    found = dict(zip(cases, measured, strict=True))
+    for place in PLACES:
+        ours, theirs = (found[place, generator] for generator in GENERATORS)
         for name, limit in LIMITS.items():
             yield figure(
                 f"tcp/generators/{place}/{name}",
