@@ -14,6 +14,7 @@ import pytest
 
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.ends import BySockDiag
 from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.wired_queues import WiredQueues
 from hoplab.guest.system import processes
@@ -89,6 +90,7 @@ def test_progress_is_a_rate_at_any_interval(interval_s: float, kbps: float) -> N
     sampler = Sampler.__new__(Sampler)
     sampler._going, sampler._totals = {}, deque([(0.0, 0)])
     sampler._wired = SimpleNamespace(sample=lambda t_s: None)  # type: ignore[assignment]
+    sampler._reader = BySockDiag({})
     sampler._wifi = None
     for step in range(1, 20):
         sampler._last = {"flow0": {"delivered_bytes": round(10_000 * step * interval_s)}}

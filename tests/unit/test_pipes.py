@@ -162,7 +162,7 @@ OWN = (
     *("guest/lab/prompt.py", "guest/lab/session.py", "guest/lab/stepped.py"),
     "guest/lab/standby.py",
     *("guest/probes/overhead.py", "guest/probes/listeners.py", "guest/probes/connections.py"),
-    "guest/routing/daemons.py",
+    *("guest/probes/ends.py", "guest/routing/daemons.py"),
     # A program's folder and file, and programs without this package, which have their own doors.
     *("guest/traffic/programs.py", "guest/traffic/processor.py", "guest/traffic/har.py"),
 )

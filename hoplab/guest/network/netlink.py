@@ -51,6 +51,10 @@ class Conversation:
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol
             )
 
+    def take_number(self) -> None:
+        """Have the kernel number this socket now, as the first request would."""
+        self._socket.bind((0, 0))
+
     def ask(self, kind: int, body: bytes, flags: int = 0) -> Iterator[memoryview]:
         """Yield the content of each answer: of one, or of all with `DUMP`, or none with `ACK`.
         Raises `Refused` if the kernel refuses the request."""

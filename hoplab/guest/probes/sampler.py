@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.probes.ends import Connection, Info, reader
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from hoplab.guest.probes.subflows import Subflows
 
 GOODPUT_WINDOW_S = 1.0
-ProbedEnd = tuple[SocketProbe, tuple[str, int]]
-"""The sockets of a station, with address and port of a connection's end there."""
 
 
 class Sampler:
@@ -40,8 +40,9 @@ class Sampler:
         self._standby = standby
         self._sack = sack
         flows = [c.flow for c in plan.conversations if c.flow.transport == "tcp"]
-        ends = {flow.source for flow in flows} | {flow.destination for flow in flows}
-        self._probes = {name: SocketProbe(name) for name in sorted(ends)}
+        stations = {flow.source for flow in flows} | {flow.destination for flow in flows}
+        self._probes = {name: SocketProbe(name) for name in sorted(stations)}
+        self._reader = reader(self._probes)
         queued = plan.scenario.radio.queue == "fq_codel" and plan.radios
         self._wifi = WifiQueues(plan, records) if queued else None
         self._going: dict[str, Conversation] = {}
@@ -63,12 +64,11 @@ class Sampler:
     def finish(self, conversation: Conversation, t_s: float) -> None:
         """Read the flow for the last time, at its stop."""
         if self._going.pop(conversation.name, None) is not None:
-            self._sample_flow(conversation, t_s)
+            self._sample_flows([conversation], t_s)
 
     def sample(self, t_s: float) -> None:
         """A row for every flow that is going and every queue."""
-        for conversation in self._going.values():
-            self._sample_flow(conversation, t_s)
+        self._sample_flows(self._going.values(), t_s)
         self._wired.sample(t_s)
         if self._wifi is not None:
             self._wifi.sample(t_s)
@@ -87,22 +87,23 @@ class Sampler:
         self._standby.finish(t_s)
 
     def close(self) -> None:
+        self._reader.close()
         for probe in self._probes.values():
             probe.close()
         if self._wifi is not None:
             self._wifi.close()
 
-    def _sample_flow(self, conversation: Conversation, t_s: float) -> None:
-        flow = conversation.flow
-        near = (conversation.source_address, conversation.client_port)
-        far = (conversation.destination_address, conversation.server_port)
-        if isinstance(flow, MptcpFlow):
-            self._sample_subflows(conversation, t_s)
-            return
-        ends = (self._probes[flow.source], near), (self._probes[flow.destination], far)
-        self._sample_way(conversation.name, ends, conversation, t_s)
-        if flow.protocol == "rr":  # its responses come from the other end
-            self._sample_way(f"{conversation.name}<", ends[::-1], conversation, t_s)
+    def _sample_flows(self, conversations: Iterable[Conversation], t_s: float) -> None:
+        connections = [_connection(c) for c in conversations if not isinstance(c.flow, MptcpFlow)]
+        read = iter(self._reader.read(connections))
+        for conversation in conversations:
+            if isinstance(conversation.flow, MptcpFlow):
+                self._sample_subflows(conversation, t_s)
+                continue
+            here, there = next(read)
+            self._sample_way(conversation.name, here, there, conversation, t_s)
+            if conversation.flow.protocol == "rr":  # its responses come from the other end
+                self._sample_way(f"{conversation.name}<", there, here, conversation, t_s)
 
     def _sample_subflows(self, conversation: Conversation, t_s: float) -> None:
         """Add a row for each subflow, and one for the flow."""
@@ -131,18 +132,18 @@ class Sampler:
             self._last[name] = whole
 
     def _sample_way(
-        self, name: str, ends: tuple[ProbedEnd, ProbedEnd], conversation: Conversation, t_s: float
+        self,
+        name: str,
+        sender: Info | None,
+        receiver: Info | None,
+        conversation: Conversation,
+        t_s: float,
     ) -> None:
-        """Add a row for what the first of the ends sends to the other."""
+        """Add a row for what one end sends to the other."""
         previous = self._last.get(name)
-        if previous is not None and previous["t_s"] == t_s:
-            return
-        (here, near), (there, far) = ends
-        sender = here.connection(near, far)
-        if sender is None:
+        if sender is None or (previous is not None and previous["t_s"] == t_s):
             return
         self._sack.note(name, sender)
-        receiver = there.connection(far, near)
         row = sender_row(sender)
         row["t_s"] = t_s
         row["delivered_bytes"] = (
@@ -154,3 +155,12 @@ class Sampler:
         row |= self._standby.columns(conversation, t_s)
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row
+
+
+def _connection(conversation: Conversation) -> Connection:
+    return Connection(
+        conversation.flow.source,
+        conversation.flow.destination,
+        (conversation.source_address, conversation.client_port),
+        (conversation.destination_address, conversation.server_port),
+    )

@@ -66,6 +66,10 @@ class SocketProbe:
     def __init__(self, station: str) -> None:
         self._diag = Conversation(station, NETLINK_SOCK_DIAG, "sock_diag")
 
+    def take_number(self) -> None:
+        """Have the kernel number this socket now, as the first question would."""
+        self._diag.take_number()
+
     def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
         """Return the values of the connection's tcp_info that `FIELDS` names, its ``total_rto`` and
         ``estimate_kbps``. None if there is no such connection. Ends are (address, port)."""
@@ -128,10 +132,14 @@ def info_of(about: memoryview) -> dict[str, Any]:
         elif kind == INET_DIAG_BBRINFO:
             # The congestion control's own estimate of the path's rate; BBR and tcpw have one.
             low, high = BANDWIDTH.unpack_from(value)
-            estimate_kbps = round((high << 32 | low) * 8e-3, 3)
+            estimate_kbps = rate_kbps(high << 32 | low)
     if info:
         info["estimate_kbps"] = estimate_kbps
     return info
+
+
+def rate_kbps(octets_per_s: int) -> float:
+    return round(octets_per_s * 8e-3, 3)
 
 
 def sender_row(info: dict[str, Any]) -> dict[str, Any]:

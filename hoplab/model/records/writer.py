@@ -21,8 +21,12 @@ def write(raw: Path, table: str, rows: Iterable[Mapping[str, Any]], add: bool = 
         file.writelines(map(_line, rows))
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+"""`json.dumps` makes one for each row unless all its options are the defaults."""
+
+
 def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, separators=(",", ":")) + "\n"
+    return _ENCODER.encode(row) + "\n"
 
 
 class Records:

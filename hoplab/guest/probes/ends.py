@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read both ends of TCP connections: in one call of Hoplab's kernel, or each by sock_diag where the
+kernel is another."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from hoplab.guest.network.namespaces import NAMES
+from hoplab.guest.probes.sockets import TCPI_OPT_ECN, SocketProbe, rate_kbps
+
+DEVICE = Path("/dev/hoplab-sockets")
+HOPLAB_SOCKETS = 0x6802
+"""See kernel-modules/guest/c/sockets.c, which also has what the call reads and writes."""
+HEAD = struct.Struct("=I4x")
+END = struct.Struct("=iHH16s16s")
+"""Descriptor of a namespace; ports and addresses of a connection, first those of its end there."""
+VALUES = struct.Struct("=3Q10IH5Bx")
+SKIPPED = struct.Struct(f"={END.size}x{VALUES.format[1:]}")
+VALUE_NAMES = (
+    *("bytes_acked", "bytes_received", "estimate_kbps"),
+    *("rto", "unacked", "lost", "rtt", "rttvar", "snd_ssthresh", "snd_cwnd", "total_retrans"),
+    *("min_rtt", "marked", "total_rto", "ca_state", "backoff", "options"),
+)
+MAPPED = bytes(10) + b"\xff\xff"
+
+Address = tuple[str, int]
+Info = dict[str, Any]
+Pair = tuple[Info | None, Info | None]
+"""What `SocketProbe.connection` returns, of both ends."""
+
+
+class Connection(NamedTuple):
+    """A TCP connection: the stations at its ends, and their addresses and ports."""
+
+    source: str
+    destination: str
+    near: Address
+    far: Address
+
+
+class Reader(Protocol):
+    """Reads connections."""
+
+    def read(self, connections: Sequence[Connection]) -> Iterable[Pair]:
+        """Return what the source's socket of each says, and the destination's."""
+
+    def close(self) -> None: ...
+
+
+class BySockDiag:
+    """Asks for one socket after the other."""
+
+    def __init__(self, probes: Mapping[str, SocketProbe]) -> None:
+        self._probes = probes
+
+    def read(self, connections: Sequence[Connection]) -> Iterable[Pair]:
+        for source, destination, near, far in connections:
+            here = self._probes[source].connection(near, far)
+            yield here, self._probes[destination].connection(far, near)
+
+    def close(self) -> None:
+        pass
+
+
+class ByCall:
+    """Asks for all of them at once, through the open ``device``.
+
+    A socket of netlink may take its number from the kernel's random ones. It takes it here too,
+    when sock_diag would be asked first. So a run is the same either way.
+    """
+
+    def __init__(self, device: int, probes: Mapping[str, SocketProbe]) -> None:
+        self._device = device
+        self._probes = probes
+        self._numbered: set[str] = set()
+        self._namespaces: dict[str, int] = {}
+        self._asked: Sequence[Connection] = ()
+        self._list = bytearray()
+
+    def read(self, connections: Sequence[Connection]) -> Iterable[Pair]:
+        if not connections:
+            return
+        if connections != self._asked:
+            self._asked = connections
+            self._list = self._laid(connections)
+        fcntl.ioctl(self._device, HOPLAB_SOCKETS, self._list)
+        found = map(_info, SKIPPED.iter_unpack(memoryview(self._list)[HEAD.size :]))
+        for connection, here, there in zip(connections, found, found, strict=True):
+            self._number(connection.source)
+            if here is not None:
+                self._number(connection.destination)
+            yield here, there
+
+    def close(self) -> None:
+        for namespace in self._namespaces.values():
+            os.close(namespace)
+        os.close(self._device)
+
+    def _laid(self, connections: Sequence[Connection]) -> bytearray:
+        ends = chain.from_iterable(
+            ((c.source, c.near, c.far), (c.destination, c.far, c.near)) for c in connections
+        )
+        laid = bytearray(HEAD.pack(2 * len(connections)))
+        for station, (address, port), (peer, peer_port) in ends:
+            if station not in self._namespaces:
+                self._namespaces[station] = os.open(NAMES / station, os.O_RDONLY | os.O_CLOEXEC)
+            ports = socket.htons(port), socket.htons(peer_port)
+            laid += END.pack(self._namespaces[station], *ports, _octets(address), _octets(peer))
+            laid += bytes(VALUES.size)
+        return laid
+
+    def _number(self, station: str) -> None:
+        if station not in self._numbered:
+            self._numbered.add(station)
+            self._probes[station].take_number()
+
+
+def _octets(address: str) -> bytes:
+    """Return an address of IPv6, or an IPv4-mapped one (RFC 4291 2.5.5.2)."""
+    if ":" in address:
+        return socket.inet_pton(socket.AF_INET6, address)
+    return MAPPED + socket.inet_aton(address)
+
+
+def _info(values: tuple[int, ...]) -> Info | None:
+    *told, has_estimate, is_there = values
+    if not is_there:
+        return None
+    info: Info = dict(zip(VALUE_NAMES, told, strict=True))
+    info["estimate_kbps"] = rate_kbps(info["estimate_kbps"]) if has_estimate else None
+    if not info["options"] & TCPI_OPT_ECN:
+        info["marked"] = None
+    return info
+
+
+def reader(probes: Mapping[str, SocketProbe]) -> Reader:
+    """Return what this kernel has. ``probes`` has every station that is asked for."""
+    try:
+        device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return BySockDiag(probes)
+    return ByCall(device, probes)
