@@ -35,7 +35,8 @@ def hosts(scenario: int, sender: str) -> str:
 class Transfer:
     """A transfer of counted packets.
 
-    Counts of frames are of all that a host sends, ARP's too. ``sent`` and ``arrived`` are packets with payload.
+    Counts of frames are of all that a host sends, ARP's too. ``sent`` and ``arrived`` are
+    packets with payload.
     """
 
     kbps: float
