@@ -187,6 +187,15 @@ impl<T: Clone> Channel<T> {
         let phases = config.stations.iter().map(|radio| radio.beacon_offset);
         let phases = phases.collect();
         let mut medium = Medium::new(config.params, ways, config.losses);
+        if config.records.frames || config.records.air_capture.is_some() {
+            medium = medium.traced();
+        }
+        if config.overhear {
+            medium = medium.overheard();
+        }
+        if config.level_error_db > 0.0 {
+            medium = medium.misread(config.level_error_db);
+        }
         for (index, station) in config.stations.into_iter().enumerate() {
             let radio = RadioId::new(index);
             for event in station.power {

@@ -37,6 +37,10 @@ pub struct Config {
     pub channel_mhz: u16,
     /// The noise of which records speak.
     pub noise_dbm: Dbm,
+    /// Standard deviation of the levels that cards report, in dB. It affects records alone.
+    pub level_error_db: f64,
+    /// Hosts get unicast frames also for others, where their radios decoded them.
+    pub overhear: bool,
     /// Unicast frames above it, FCS included, have an RTS: of HT and VHT, of which the kernel leaves
     /// that to the radio.
     pub rts_threshold: usize,

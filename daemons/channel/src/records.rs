@@ -12,7 +12,7 @@ use std::path::Path;
 
 use hoplab_medium_core::{
     AirKind, Aired, Asks, Category, Class, Counters, Duration, Instant, LinkView, Medium, Mimo,
-    Modulation, Outcome, Position, RadioId, Sounding, To,
+    Modulation, Outcome, Position, RadioId, Signals, Sounding, To,
 };
 use hoplab_records::{
     events, file, frames, handovers, link_samples, links, nodes, radios, signals, Table, Writer,
@@ -637,10 +637,8 @@ fn write_signals(
     src: &str,
     dst: &str,
 ) -> Result<(), Error> {
-    let Some(measured) = link.signals else {
-        return Ok(());
-    };
-    for (quantity, histogram) in [("signal", &measured.signal), ("noise", &measured.noise)] {
+    let Signals { signal, noise } = link.signals;
+    for (quantity, histogram) in [("signal", signal), ("noise", noise)] {
         for bin in histogram.bins() {
             file.write(&signals::Row {
                 src,

@@ -37,6 +37,8 @@ pub struct Transmission {
     pub ppdu: Ppdu,
     pub start: Instant,
     pub end: Instant,
+    /// How many frames of an A-MPDU a radio looks at which they are not for, from the first on.
+    pub looked_at: usize,
     /// The sender went off in the middle.
     pub cut: bool,
     pub reached: Reached,
@@ -160,6 +162,7 @@ impl Air {
             ppdu,
             start,
             end: start + lasts,
+            looked_at: 0,
             cut: false,
             reached: Reached {
                 radios,

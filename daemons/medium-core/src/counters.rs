@@ -294,5 +294,5 @@ pub struct Signals {
 pub struct LinkView<'a> {
     pub to: RadioId,
     pub counters: &'a LinkCounters,
-    pub signals: Option<&'a Signals>,
+    pub signals: &'a Signals,
 }

@@ -229,8 +229,8 @@ pub enum Output {
     },
     /// Nothing more will be said of a frame that was kept.
     Released { frame: FrameId },
-    /// Something was on the air (with [`Params::trace`](crate::Params)); comes before the frame's
-    /// status.
+    /// Something was on the air (with [`Medium::traced`](crate::Medium::traced)); comes before the
+    /// frame's status.
     Aired(Box<Aired>),
     /// The radio's battery is empty; it is off for good.
     Exhausted { radio: RadioId, at: Instant },

@@ -163,15 +163,6 @@ pub struct Params {
     pub ofdma: Option<Ofdma>,
     /// Pre-standard WaveLAN: no acknowledgement, no retry.
     pub no_ack: bool,
-    /// Hand unicast frames also to other radios that decoded them.
-    pub overhear: bool,
-    /// Give an [`Output::Aired`](crate::Output::Aired) for every transmission.
-    pub trace: bool,
-    /// Keep [`Signals`](crate::Signals) of every link.
-    pub histograms: bool,
-    /// Standard deviation of the levels that a card reports, in dB. It affects those histograms
-    /// alone.
-    pub level_error_db: f64,
 }
 
 /// How long a receiver takes to find a signal (aCCATime, table 17-21).
@@ -245,10 +236,6 @@ impl Default for Params {
             edca: None,
             ofdma: None,
             no_ack: false,
-            overhear: false,
-            trace: false,
-            histograms: false,
-            level_error_db: 0.0,
         }
     }
 }

@@ -323,11 +323,7 @@ fn errors_shrink_aggregates_as_the_window_alone_has_it() {
 #[test]
 fn an_ampdu_has_one_rate() {
     let stations = vec![at("a", 0.0), at("b", 50.0)];
-    let params = Params {
-        trace: true,
-        ..params(0, false, Some(64))
-    };
-    let mut medium = Medium::new(params, stations, vec![]);
+    let mut medium = Medium::new(params(0, false, Some(64)), stations, vec![]).traced();
     let rate = |mcs| Rate::ht(mcs, Width::Mhz20, false).expect("a rate of the standard");
     for id in 1..=10 {
         let tried = Attempts {

@@ -48,14 +48,13 @@ fn params(by_hosts: bool, retries: u32) -> Params {
         retry_short: retries,
         retry_long: retries,
         queue_packets: FRAMES as usize,
-        trace: true,
         ..Params::default()
     }
 }
 
 /// Send all frames at once, with this window of the host's agreement.
 fn send(params: Params, window: Option<usize>, losses: Vec<LossRule>) -> Seen {
-    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 10.0)], losses);
+    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 10.0)], losses).traced();
     let rate = Rate::vht(7, 1, Width::Mhz80, false).expect("a rate of the standard");
     for id in 0..FRAMES {
         let frame = Frame {

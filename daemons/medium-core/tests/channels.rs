@@ -80,7 +80,6 @@ fn leaking() -> Params {
     };
     Params {
         leakage: Some(leakage),
-        trace: true,
         ..params
     }
 }
@@ -91,7 +90,7 @@ fn aired(radios: &[(f64, Mhz)], sent: &[(u64, usize)]) -> (Vec<Aired>, Vec<usize
     let names = ["a", "b", "c", "d"];
     let stations = names.iter().zip(radios);
     let stations = stations.map(|(name, (x_m, _))| at(name, *x_m)).collect();
-    let mut medium = Medium::new(leaking(), stations, Vec::new());
+    let mut medium = Medium::new(leaking(), stations, Vec::new()).traced();
     for (radio, (_, channel)) in radios.iter().enumerate() {
         medium.place_on(RadioId::new(radio), *channel);
     }

@@ -28,14 +28,13 @@ fn params(delay: bool) -> Params {
         cs_threshold_dbm: Dbm(-120.0),
         capture_db: 1000.0,
         retry_short: u32::MAX,
-        trace: true,
         delay,
         ..Params::default()
     }
 }
 
 fn pair(distance_m: f64, params: Params) -> Medium {
-    Medium::new(params, vec![at("a", 0.0), at("b", distance_m)], vec![])
+    Medium::new(params, vec![at("a", 0.0), at("b", distance_m)], vec![]).traced()
 }
 
 fn saturated(medium: &mut Medium, pairs: &[(usize, usize)], seconds: u64) -> (f64, f64) {
@@ -85,7 +84,7 @@ fn beyond_half_a_slot_the_acknowledgement_comes_too_late() {
 fn slots_end_together_whatever_the_way() {
     let collisions = |delay, spread_m: f64| {
         let places = (0..=8).map(|i| at(&format!("s{i}"), spread_m * f64::from(i) / 8.0));
-        let mut medium = Medium::new(params(delay), places.collect(), vec![]);
+        let mut medium = Medium::new(params(delay), places.collect(), vec![]).traced();
         let pairs: Vec<_> = (1..=8).map(|i| (i, 0)).collect();
         saturated(&mut medium, &pairs, 40).1
     };
@@ -105,7 +104,7 @@ fn slots_end_together_whatever_the_way() {
 fn a_broadcast_comes_to_each_after_its_way() {
     let places = [("a", 0.0), ("near", 30.0), ("far", 900.0)];
     let places = places.map(|(name, x_m)| at(name, x_m));
-    let mut medium = Medium::new(params(true), places.to_vec(), vec![]);
+    let mut medium = Medium::new(params(true), places.to_vec(), vec![]).traced();
     let hello = Frame {
         tid: None,
         ..common::frame(1, To::Everyone, 100, 6.0, false)
@@ -154,7 +153,7 @@ fn a_receiver_settles_on_the_stronger_of_frames_that_begin_together() {
             ..params(true)
         };
         let places = places.map(|(name, x_m)| at(name, x_m));
-        let mut medium = Medium::new(params, places.to_vec(), vec![]);
+        let mut medium = Medium::new(params, places.to_vec(), vec![]).traced();
         let antenna = hoplab_medium_core::Antenna {
             tx_power_dbm: Dbm(60.0),
             ..medium.antenna(RadioId::new(2))

@@ -19,10 +19,9 @@ const ENERGY: Energy = Energy {
 fn pair() -> (Medium, [RadioId; 2]) {
     let params = Params {
         energy: ENERGY,
-        trace: true,
         ..Params::default()
     };
-    let medium = Medium::new(params, vec![at("a", 0.0), at("b", 100.0)], Vec::new());
+    let medium = Medium::new(params, vec![at("a", 0.0), at("b", 100.0)], Vec::new()).traced();
     (medium, [0, 1].map(RadioId::new))
 }
 

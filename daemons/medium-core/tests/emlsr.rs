@@ -26,10 +26,7 @@ fn params(txop_us: u64) -> Params {
     let standard = Standard::Eht {
         signal_extension: false,
     };
-    Params {
-        trace: true,
-        ..aggregating(standard, 1024, txop_us, Duration::ZERO)
-    }
+    aggregating(standard, 1024, txop_us, Duration::ZERO)
 }
 
 fn rate() -> Rate {
@@ -40,7 +37,7 @@ fn rate() -> Rate {
 fn cell(params: Params, clients: usize, emlsr: Option<Emlsr>) -> Medium {
     let count = 1 + clients;
     let stations = (0..count).map(|i| at(&format!("s{i}"), i as f64));
-    let mut medium = Medium::new(params, stations.collect(), vec![]);
+    let mut medium = Medium::new(params, stations.collect(), vec![]).traced();
     for radio in 0..count {
         medium.place_on(RadioId::new(radio), Mhz(5180));
     }

@@ -186,11 +186,11 @@ fn each_wall_takes_its_loss() {
             .collect();
         let params = Params {
             walls,
-            trace: true,
             ..Params::default()
         };
         let free = params.propagation.received_dbm(50.0);
-        let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 50.0)], Vec::new());
+        let mut medium =
+            Medium::new(params, vec![at("a", 0.0), at("b", 50.0)], Vec::new()).traced();
         let expected = free - losses[..count].iter().sum::<f64>();
         assert_eq!(heard(&mut medium, 0), [expected, expected]);
         // One that walks around the walls loses nothing.

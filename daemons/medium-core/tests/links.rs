@@ -18,10 +18,7 @@ fn params(window: usize) -> Params {
     let standard = Standard::Eht {
         signal_extension: false,
     };
-    Params {
-        trace: true,
-        ..aggregating(standard, window, 2528, Duration::from_micros(8))
-    }
+    aggregating(standard, window, 2528, Duration::from_micros(8))
 }
 
 fn eht(width: Width) -> Rate {
@@ -36,7 +33,7 @@ fn channels(links: &[Width]) -> impl Iterator<Item = (Mhz, Width)> + '_ {
 /// So many devices, all with these links.
 fn devices(params: Params, count: usize, links: &[Width]) -> Medium {
     let stations = (0..count).map(|i| at(&format!("s{i}"), i as f64));
-    let mut medium = Medium::new(params, stations.collect(), vec![]);
+    let mut medium = Medium::new(params, stations.collect(), vec![]).traced();
     for (number, (channel, width)) in channels(links).enumerate() {
         for radio in 0..count {
             let id = RadioId::new(radio);

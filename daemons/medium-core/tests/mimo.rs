@@ -369,11 +369,7 @@ fn run(medium: &mut Medium, until_ms: u64) -> (Vec<Aired>, Vec<(RadioId, u64)>) 
 }
 
 fn traced(case: Case, losses: Vec<LossRule>) -> Medium {
-    let params = Params {
-        trace: true,
-        ..case.params()
-    };
-    access_point(params, cell(3), losses)
+    access_point(case.params(), cell(3), losses).traced()
 }
 
 /// Put frames for stations 1 and 2 into the access point's queue.

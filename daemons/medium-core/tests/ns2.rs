@@ -41,10 +41,9 @@ fn aired(rules: Rules, seed: u64, stations: Vec<Station>, sent: &[Sent]) -> Vec<
     let params = Params {
         rules,
         seed,
-        trace: true,
         ..Params::default()
     };
-    let mut medium = Medium::new(params, stations, vec![]);
+    let mut medium = Medium::new(params, stations, vec![]).traced();
     for (id, sent) in sent.iter().enumerate() {
         medium.advance(START + Duration::from_micros(sent.after_us));
         let queued = frame(id as u64, sent.to, sent.bytes, 1.0, sent.rts);

@@ -45,7 +45,7 @@ fn cell(stations: usize) -> Vec<Station> {
 
 /// A channel whose first radio is an access point, as its beacon shows.
 fn access_point(params: Params, stations: Vec<Station>, losses: Vec<LossRule>) -> Medium {
-    let mut medium = Medium::new(params, stations, losses);
+    let mut medium = Medium::new(params, stations, losses).traced();
     announce(&mut medium);
     medium
 }
@@ -275,11 +275,7 @@ fn gather(medium: &mut Medium, to: &[usize]) {
 }
 
 fn traced(by: Acknowledgement, stations: Vec<Station>, losses: Vec<LossRule>) -> Medium {
-    let params = Params {
-        trace: true,
-        ..params(Some(by))
-    };
-    access_point(params, stations, losses)
+    access_point(params(Some(by)), stations, losses)
 }
 
 #[test]
@@ -446,10 +442,7 @@ fn frames_that_a_trigger_asks_for_survive_losses() {
 /// A station that has gone off is asked in vain a few times, and the others go on.
 #[test]
 fn a_station_that_goes_off_is_asked_no_longer() {
-    let params = Params {
-        trace: true,
-        ..with_uplink(Acknowledgement::MuBar)
-    };
+    let params = with_uplink(Acknowledgement::MuBar);
     let mut medium = access_point(params, cell(3), vec![]);
     medium.schedule_power(ms(100), RadioId::new(3), false);
     let rate = he(7, Width::Mhz20);
@@ -476,10 +469,7 @@ fn with_bsrp(milliseconds: u64) -> Params {
         bsrp: Some(Duration::from_millis(milliseconds)),
         ..ofdma
     });
-    Params {
-        trace: true,
-        ..params
-    }
+    params
 }
 
 /// So many frames of each of these stations come to their queues at this time.
@@ -591,10 +581,7 @@ fn senders_that_wait_for_answers_are_asked_where_queues_are_polled() {
         assert!(medium.audit().holds());
         (asked as f64 / f64::from(asked + alone), asked + alone)
     };
-    let plain = Params {
-        trace: true,
-        ..with_uplink(Acknowledgement::MuBar)
-    };
+    let plain = with_uplink(Acknowledgement::MuBar);
     let (without, with) = (share(plain), share(with_bsrp(10)));
     println!("asked, frames: {without:?} without polls, {with:?} with");
     assert!(without.0 < 0.2 && with.0 > 0.9, "{without:?} {with:?}");
@@ -625,10 +612,7 @@ fn queues_are_polled_at_the_interval_and_silent_stations_no_longer() {
 /// Both ways at once: an access point sends and asks by turns, so that each gets half of the PPDUs.
 #[test]
 fn an_access_point_sends_and_asks_by_turns() {
-    let params = Params {
-        trace: true,
-        ..with_uplink(Acknowledgement::MuBar)
-    };
+    let params = with_uplink(Acknowledgement::MuBar);
     let mut medium = access_point(params, cell(4), vec![]);
     let rate = he(7, Width::Mhz20);
     for id in 0..16_000 {
@@ -656,11 +640,7 @@ fn an_access_point_sends_and_asks_by_turns() {
 }
 
 /// A TXOP of 4.8 ms for best effort, the only category of these tests.
-fn within_txop(params: Params) -> Params {
-    let mut params = Params {
-        trace: true,
-        ..params
-    };
+fn within_txop(mut params: Params) -> Params {
     if let Some(edca) = &mut params.edca {
         edca.categories = [category(3, 15, 1023, 4800); 4];
     }
@@ -833,10 +813,9 @@ fn beside_a_gap(params: Params, stations: usize) -> Medium {
             width: Width::Mhz80,
             punctured: GAP,
         }],
-        trace: true,
         ..params
     };
-    let mut medium = Medium::new(params, cell(stations), Vec::new());
+    let mut medium = Medium::new(params, cell(stations), Vec::new()).traced();
     for radio in 0..=stations {
         medium.place_on(RadioId::new(radio), Mhz(5180));
     }

@@ -100,10 +100,9 @@ fn a_moving_station_loses_its_link_at_the_computed_instant() {
     let propagation = Params::default().propagation;
     let params = Params {
         rx_threshold_dbm: propagation.received_dbm(250.0),
-        trace: true,
         ..Params::default()
     };
-    let mut medium = Medium::new(params, vec![at("a", 0.0), mover], vec![]);
+    let mut medium = Medium::new(params, vec![at("a", 0.0), mover], vec![]).traced();
     let (mut last, mut first_lost) = (Instant::ZERO, Instant::MAX);
     medium.advance(ms(4_900));
     medium.enqueue(RadioId::new(0), frame(0, To::Everyone, 30, 11.0, false));

@@ -20,6 +20,7 @@ fn runs() -> u64 {
 /// A network of which every property is drawn.
 struct Drawn {
     params: Params,
+    overhears: bool,
     stations: Vec<Station>,
     losses: Vec<LossRule>,
     power: Vec<(Instant, usize, bool)>,
@@ -52,12 +53,10 @@ fn draw(run: u64) -> Drawn {
         kernel_retries: chance(3),
         routing_priority: chance(2),
         no_ack: chance(6),
-        overhear: chance(2),
-        trace: true,
-        histograms: true,
         queue_packets: 4,
         ..Params::default()
     };
+    let overhears = chance(2);
     if chance(3) {
         params.reception = Reception::ErrorRate;
         params.noise_dbm = Some(Dbm(-90.0));
@@ -210,6 +209,7 @@ fn draw(run: u64) -> Drawn {
     }
     Drawn {
         params,
+        overhears,
         stations,
         losses,
         power,
@@ -225,7 +225,11 @@ fn play(drawn: &Drawn, every_event: bool) -> (Vec<(Instant, Output)>, Medium) {
         drawn.params.clone(),
         drawn.stations.clone(),
         drawn.losses.clone(),
-    );
+    )
+    .traced();
+    if drawn.overhears {
+        medium = medium.overheard();
+    }
     for (radio, further) in drawn.further.iter().enumerate() {
         let blocks = &drawn.params.blocks;
         let block = blocks.get(radio % blocks.len().max(1));

@@ -14,7 +14,6 @@ fn params(ns2: bool) -> Params {
         seed: 7,
         rules: if ns2 { Rules::Ns2 } else { Rules::Standard },
         queue_packets: 5,
-        overhear: true,
         ..Params::default()
     }
 }
@@ -30,23 +29,23 @@ fn short(hash: Sha256) -> String {
 /// Digest of (time, decision).
 fn digest(params: Params, moving: bool) -> String {
     let mut hash = Sha256::new();
-    play(params, moving, false, |told| match told {
-        Told::Output(now, output) => hash.update(decision(now, *output).unwrap_or_default()),
-        Told::Wake(_) => {}
-    });
+    play(
+        params,
+        moving,
+        (Medium::overheard, false),
+        |told| match told {
+            Told::Output(now, output) => hash.update(decision(now, *output).unwrap_or_default()),
+            Told::Wake(_) => {}
+        },
+    );
     short(hash)
 }
 
 /// Digest of everything that the engine reports. It has what was on the air, its power and its
 /// fate, and all counters of radios and links at the end.
-fn full_digest(params: Params, moving: bool) -> String {
-    let params = Params {
-        trace: true,
-        histograms: true,
-        ..params
-    };
+fn full_digest(params: Params, moving: bool, wrap: Wrap) -> String {
     let mut hash = Sha256::new();
-    let medium = play(params, moving, true, |told| match told {
+    let medium = play(params, moving, (wrap, true), |told| match told {
         Told::Output(now, output) => hash.update(everything(now, *output)),
         Told::Wake(at) => hash.update(format!("wake {:?}", at.map(Instant::as_nanos))),
     });
@@ -87,7 +86,7 @@ fn full_digest(params: Params, moving: bool) -> String {
             ];
             let mean_dbm = link.mean_dbm();
             hash.update(format!("{radio} {to} {fates:?} {mean_dbm:.6}"));
-            for histogram in signals.iter().flat_map(|s| [&s.signal, &s.noise]) {
+            for histogram in [&signals.signal, &signals.noise] {
                 for bin in histogram.bins() {
                     hash.update(format!("{:?}", (bin.dbm, bin.count)));
                 }
@@ -104,8 +103,16 @@ enum Told {
     Wake(Option<Instant>),
 }
 
+/// What a medium is wrapped in.
+type Wrap = fn(Medium) -> Medium;
+
 /// Twelve stations, some of them moving, one of them off for a while, under random load.
-fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> Medium {
+fn play(
+    params: Params,
+    moving: bool,
+    (wrap, off): (Wrap, bool),
+    mut tell: impl FnMut(Told),
+) -> Medium {
     let stations = (0..12u64)
         .map(|i| {
             let (x, y) = ((i % 4) as f64 * 190.0, (i / 4) as f64 * 170.0);
@@ -136,7 +143,7 @@ fn play(params: Params, moving: bool, off: bool, mut tell: impl FnMut(Told)) -> 
             },
         ),
     ];
-    let mut medium = Medium::new(params, stations, losses);
+    let mut medium = wrap(Medium::new(params, stations, losses));
     let mut random = Stream::new(3, "load");
     if off {
         medium.schedule_power(second(3), RadioId::new(5), false);
@@ -332,14 +339,19 @@ fn everything_told_stays_as_it_was() {
         capture_later: true,
         kernel_retries: true,
         noise_dbm: Some(Dbm(-95.0)),
-        overhear: false,
         ..params(false)
     };
     let mut found = Vec::new();
-    for kind in [params(false), noisy, tired, changing] {
+    let overheard: Wrap = |medium| medium.traced().overheard();
+    for (kind, wrap) in [
+        (params(false), overheard),
+        (noisy, overheard),
+        (tired, overheard),
+        (changing, Medium::traced),
+    ] {
         for moving in [false, true] {
-            found.push(full_digest(kind.clone(), moving));
-            found.push(full_digest(ns2(kind.clone()), moving));
+            found.push(full_digest(kind.clone(), moving, wrap));
+            found.push(full_digest(ns2(kind.clone()), moving, wrap));
         }
     }
     let kept = [

@@ -14,10 +14,9 @@ use hoplab_medium_core::{
 fn tried(kernel_retries: bool) -> (usize, usize, [u32; 4]) {
     let params = Params {
         kernel_retries,
-        trace: true,
         ..Params::default()
     };
-    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 1000.0)], vec![]);
+    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 1000.0)], vec![]).traced();
     let mut lost = frame(1, To::Radio(RadioId::new(1)), 1000, 2.0, false);
     lost.rates = vec![attempts(2.0, 3, false), attempts(2.0, 4, true)];
     medium.enqueue(RadioId::new(0), lost);
@@ -58,7 +57,6 @@ fn tried_with_every_other_cts(edca: Option<Edca>) -> (Vec<(AirKind, u32)>, Optio
     let params = Params {
         retry_short: 2,
         retry_long: 3,
-        trace: true,
         edca,
         ..Params::default()
     };
@@ -78,7 +76,7 @@ fn tried_with_every_other_cts(edca: Option<Edca>) -> (Vec<(AirKind, u32)>, Optio
             ..LossRule::always(Some(radio(1)), None, other)
         },
     ];
-    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 200.0)], losses);
+    let mut medium = Medium::new(params, vec![at("a", 0.0), at("b", 200.0)], losses).traced();
     let mut lost = frame(1, To::Radio(radio(1)), 1000, 2.0, true);
     lost.tid = edca.map(|_| 0);
     medium.enqueue(radio(0), lost);

@@ -154,13 +154,11 @@ fn exposed_terminals_take_turns() {
 fn overlap(params: Params, first_m: f64, second_m: f64, later_us: u64) -> [Fate; 2] {
     let stations = vec![at("r", 0.0), at("a", first_m), at("b", -second_m)];
     let params = Params {
-        trace: true,
-        overhear: false,
         // The second cannot sense the first.
         cs_threshold_dbm: params.rx_threshold_dbm,
         ..params
     };
-    let mut medium = Medium::new(params, stations, vec![]);
+    let mut medium = Medium::new(params, stations, vec![]).traced();
     medium.advance(after(SECOND));
     medium.enqueue(
         RadioId::new(1),
@@ -226,7 +224,6 @@ fn the_near_sender_wins_collisions() {
 fn interference_adds_up() {
     let params = |rules| Params {
         rules,
-        trace: true,
         // Nobody defers: a radio that has a frame sends it.
         cs_threshold_dbm: Dbm(-70.0),
         rx_threshold_dbm: Dbm(-69.0),
@@ -242,7 +239,7 @@ fn interference_adds_up() {
             place("i1", 300.0, -80.0),
             place("i2", -300.0, -80.0),
         ];
-        let mut medium = Medium::new(params(rules), stations, vec![]);
+        let mut medium = Medium::new(params(rules), stations, vec![]).traced();
         medium.advance(ms(1000));
         medium.enqueue(
             RadioId::new(1),

@@ -50,11 +50,10 @@ fn medium(blocks: &[Block], stations: &[(Station, Mhz)]) -> Medium {
         }),
         edca: Some(one_by_one([contends; 4])),
         blocks: blocks.into(),
-        trace: true,
         ..Params::default()
     };
     let places = stations.iter().map(|(station, _)| station.clone());
-    let mut medium = Medium::new(params, places.collect(), Vec::new());
+    let mut medium = Medium::new(params, places.collect(), Vec::new()).traced();
     for (radio, (_, channel)) in stations.iter().enumerate() {
         medium.place_on(RadioId::new(radio), *channel);
     }

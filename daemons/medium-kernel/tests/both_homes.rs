@@ -69,7 +69,6 @@ fn document(dir: &str) -> String {
     document["stations"] = (0..STATIONS).map(station).collect();
     document["losses"] = json!([]);
     document["end_ns"] = json!(END_NS);
-    document["params"]["trace"] = json!(true);
     document["records"] = json!({
         "dir": dir, "interval_ns": 100_000_000, "frames": true,
         "air_capture": format!("{dir}/air.pcapng"),

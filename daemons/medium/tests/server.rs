@@ -201,9 +201,6 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         end: duration_s.map(|s| EPOCH + Duration::from_secs_f64(s)),
         params: Params {
             energy: watt,
-            overhear: true,
-            trace: true,
-            histograms: true,
             ..Params::default()
         },
         stations: vec![radio("a", IDS[0], 0.0), radio("b", IDS[1], 100.0)],
@@ -211,6 +208,8 @@ fn config(folder: &Path, duration_s: Option<f64>) -> Config {
         measured: None,
         channel_mhz: 2412,
         noise_dbm: Dbm(-93.5),
+        level_error_db: 0.0,
+        overhear: true,
         rts_threshold: NO_RTS,
         data_rate: None,
         power_save: None,

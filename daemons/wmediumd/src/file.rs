@@ -295,6 +295,8 @@ fn plain(addresses: &[Mac], noise: Dbm, records: &Path, start: Instant) -> Confi
         measured: None,
         channel_mhz: CHANNEL_MHZ,
         noise_dbm: noise,
+        level_error_db: 0.0,
+        overhear: true,
         rts_threshold: NO_RTS,
         data_rate: None,
         power_save: None,
@@ -343,8 +345,6 @@ fn params(noise: Dbm) -> Params {
             rx_w: RADIATED_W,
             ..Energy::default()
         },
-        overhear: true,
-        histograms: true,
         ..Params::default()
     }
 }

@@ -76,9 +76,6 @@ def document(
             **({"blocks": blocks} if blocks else {}),
             **_surroundings(medium, epoch_ns),
             "seed": medium.seed,
-            "overhear": medium.overhear,
-            "trace": records.frames or records.air_capture is not None,
-            "histograms": True,
         },
         "stations": [
             _station(each, radio, medium.event, epoch_ns)
@@ -92,6 +89,8 @@ def document(
         "measured": _measured(medium, epoch_ns),
         "channel_mhz": channel_mhz(radio.band, radio.channel),
         "noise_dbm": noise_dbm(radio),
+        "level_error_db": radio.level_error_db,
+        "overhear": medium.overhear,
         "rts_threshold": radio.rts_threshold,
         "data_rate": _data_rate(radio),
         "roams": roams,
@@ -157,7 +156,6 @@ def _params(radio: ResolvedRadio) -> dict[str, Any]:
         "edca": _edca(radio),
         **_ofdma(radio),
         "no_ack": radio.mac == "csma-ca-noack",
-        "level_error_db": radio.level_error_db,
     }
 
 

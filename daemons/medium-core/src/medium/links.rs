@@ -7,20 +7,33 @@ use alloc::vec::Vec;
 use hoplab_base::Stream;
 
 use super::observers::End;
-use crate::air::Ended;
-use crate::parts::Setup;
+use crate::parts::{Ppdu, Setup};
 use crate::space::{Space, Station};
-use crate::{Dbm, LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
+use crate::{Dbm, Fate, LinkCounters, LinkId, LinkView, Params, RadioId, Signals, To};
 
 struct Link {
     to: RadioId,
     counters: LinkCounters,
-    signals: Option<Signals>,
+    signals: Signals,
+}
+
+impl Link {
+    /// Count the frames of a PPDU's part, by their places in it.
+    fn count(&mut self, part: &Ppdu, dbm: Dbm, fate_of: impl Fn(usize) -> Fate) {
+        if part.subframes.is_empty() {
+            self.counters.count(fate_of(0), part.bytes, dbm);
+        }
+        for (place, subframe) in part.subframes.iter().enumerate() {
+            self.counters.count(fate_of(place), subframe.bytes, dbm);
+        }
+    }
 }
 
 pub struct Links {
     /// Of each sender, in order of the receiver.
     of: Vec<Vec<Link>>,
+    /// Standard deviation of what cards read; none where they read what is there.
+    error_db: Option<f64>,
     /// Errors of each card's readings. They have streams of their own, so they change the fate of
     /// no frame.
     misreadings: Vec<Stream>,
@@ -30,6 +43,7 @@ impl Links {
     pub fn new(params: &Params, stations: &[Station]) -> Self {
         let mut links = Self {
             of: Vec::new(),
+            error_db: None,
             misreadings: Vec::new(),
         };
         stations
@@ -43,6 +57,11 @@ impl Links {
         let name = format!("medium/levels/{}", station.name);
         self.of.push(Vec::new());
         self.misreadings.push(Stream::new(params.seed, &name));
+    }
+
+    /// Cards read levels with errors of this standard deviation.
+    pub fn misread(&mut self, error_db: f64) {
+        self.error_db = Some(error_db);
     }
 
     /// Later draws follow from another seed too.
@@ -65,16 +84,14 @@ impl Links {
             if ppdu.to == To::Everyone && !setup.hearing.decodes(ended.dbm) {
                 continue;
             }
+            let signal_dbm = self.read(ended.radio, ended.dbm);
+            let noise_dbm = (ended.noise_mw > 0.0)
+                .then(|| self.read(ended.radio, Dbm::from_mw(ended.noise_mw)));
             let link = self.link(from, devices.device(ended.radio));
-            if ppdu.subframes.is_empty() {
-                link.counters.count(ended.fate, ppdu.bytes, ended.dbm);
-            }
-            for (at, subframe) in ppdu.subframes.iter().enumerate() {
-                let fate = ended.fate_of(at);
-                link.counters.count(fate, subframe.bytes, ended.dbm);
-            }
-            if setup.params.histograms {
-                self.measure(from, ended, setup);
+            link.count(ppdu, ended.dbm, |place| ended.fate_of(place));
+            link.signals.signal.add(signal_dbm);
+            if let Some(dbm) = noise_dbm {
+                link.signals.noise.add(dbm);
             }
         }
         if let Some((to, fate)) = end.missed.filter(|_| !end.to_itself()) {
@@ -82,30 +99,15 @@ impl Links {
             // beginning takes its place.
             let dbm = space.mean_dbm(tx.from, to, tx.start);
             let link = self.link(from, devices.device(to));
-            if ppdu.subframes.is_empty() {
-                link.counters.count(fate, ppdu.bytes, dbm);
-            }
-            for subframe in &ppdu.subframes {
-                link.counters.count(fate, subframe.bytes, dbm);
-            }
+            link.count(ppdu, dbm, |_| fate);
         }
     }
 
-    fn measure(&mut self, from: RadioId, ended: &Ended, setup: &Setup) {
-        let error_db = setup.params.level_error_db;
-        let random = &mut self.misreadings[ended.radio.index()];
-        let mut read = |dbm: Dbm| match error_db {
-            0.0 => dbm,
-            _ => dbm + error_db * random.gaussian(),
-        };
-        let signal_dbm = read(ended.dbm);
-        let noise_dbm = (ended.noise_mw > 0.0).then(|| read(Dbm::from_mw(ended.noise_mw)));
-        let link = self.link(from, setup.devices.device(ended.radio));
-        let signals = link.signals.get_or_insert_with(Signals::default);
-        signals.signal.add(signal_dbm);
-        if let Some(dbm) = noise_dbm {
-            signals.noise.add(dbm);
-        }
+    /// What a radio's card reads there.
+    fn read(&mut self, radio: RadioId, dbm: Dbm) -> Dbm {
+        self.error_db.map_or(dbm, |error_db| {
+            dbm + error_db * self.misreadings[radio.index()].gaussian()
+        })
     }
 
     fn link(&mut self, from: RadioId, to: RadioId) -> &mut Link {
@@ -116,7 +118,7 @@ impl Links {
                 let link = Link {
                     to,
                     counters: LinkCounters::default(),
-                    signals: None,
+                    signals: Signals::default(),
                 };
                 links.insert(at, link);
                 at
@@ -136,7 +138,7 @@ impl Links {
         used.map(|link| LinkView {
             to: link.to,
             counters: &link.counters,
-            signals: link.signals.as_ref(),
+            signals: &link.signals,
         })
     }
 

@@ -142,6 +142,7 @@ impl Medium {
             let backoff = station.slots() * timing.slot;
             Some(timing.difs + backoff + station.ahead_of_turn(setup)?)
         });
-        others.fold(own, Duration::min)
+        let bystanders = self.ahead_of_bystanders(&tx.ppdu);
+        others.chain(bystanders).fold(own, Duration::min)
     }
 }

@@ -11,6 +11,7 @@
 //! | `power` | radios that go off |
 //! | `interference` | energy of other transmitters |
 //! | `transmissions` | from one radio to all who hear it |
+//! | `overhearing` | hosts get frames for others |
 //! | `effects` | what a radio's transition asks for |
 //! | `agenda`, `ledger`, `links`, `observers` | state without calls to others |
 
@@ -24,6 +25,7 @@ mod links;
 mod lookahead;
 mod measure;
 mod observers;
+mod overhearing;
 mod power;
 mod radios;
 mod transmissions;
@@ -44,6 +46,7 @@ use agenda::{Agenda, Event};
 use interference::Source;
 use ledger::Ledger;
 use links::Links;
+use observers::Observer;
 use radios::Radios;
 
 /// The channel and its radios. Drive it like this:
@@ -68,6 +71,9 @@ pub struct Medium {
     ledger: Ledger,
     losses: Losses,
     links: Links,
+    /// Who else sees what ends on the air.
+    observers: Vec<Observer>,
+    overhears: bool,
     sources: Vec<Source>,
     // Memory that is used again.
     effects: Effects,
@@ -88,6 +94,8 @@ impl Medium {
             agenda: Agenda::default(),
             now: Instant::ZERO,
             ledger: Ledger::default(),
+            observers: Vec::new(),
+            overhears: false,
             effects: Effects::new(),
         };
         for radio in medium.radios.ids() {
@@ -97,6 +105,19 @@ impl Medium {
             (medium.agenda).push(Instant::ZERO, Event::Interfere { source });
         }
         medium
+    }
+
+    /// With an [`Output::Aired`] for every transmission.
+    pub fn traced(mut self) -> Self {
+        (self.observers).push(|end, setup, outputs| end.trace(setup, outputs));
+        self
+    }
+
+    /// With cards that report levels with errors of this standard deviation, in dB. It affects
+    /// [`Signals`](crate::Signals) alone.
+    pub fn misread(mut self, error_db: f64) -> Self {
+        self.links.misread(error_db);
+        self
     }
 
     /// Give a radio a card of its own, before anything happens; others have that of [`Params`].

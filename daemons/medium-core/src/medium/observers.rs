@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 
 use hoplab_base::Instant;
 
+use super::ledger::Ledger;
 use crate::air::{Ended, Transmission};
 use crate::parts::{Ppdu, Setup};
 use crate::step::Step;
@@ -21,9 +22,12 @@ pub struct End<'a> {
     pub missed: Option<(RadioId, Fate)>,
 }
 
+/// Sees what ends on the air, and adds to the outputs.
+pub type Observer = fn(&End<'_>, &Setup, &mut Ledger);
+
 impl End<'_> {
-    /// As a trace has it: once, or for each frame of an A-MPDU.
-    pub fn aired(&self, setup: &Setup, mut each: impl FnMut(Output)) {
+    /// Give it out as a trace has it: once, or for each frame of an A-MPDU.
+    pub fn trace(&self, setup: &Setup, outputs: &mut Ledger) {
         let (tx, ppdu) = (self.transmission, self.part);
         let own = setup.devices.affiliation(tx.from);
         let all = Aired {
@@ -63,11 +67,11 @@ impl End<'_> {
             }),
         };
         if ppdu.subframes.is_empty() {
-            return each(Output::Aired(Box::new(all)));
+            return outputs.push(Output::Aired(Box::new(all)));
         }
         let frames = ppdu.subframes.len() as u32;
         for (at, subframe) in ppdu.subframes.iter().enumerate() {
-            each(Output::Aired(Box::new(Aired {
+            outputs.push(Output::Aired(Box::new(Aired {
                 frame: Some(subframe.payload.id),
                 bytes: subframe.bytes,
                 attempt: subframe.attempt,

@@ -41,6 +41,7 @@ impl Medium {
         let wake = self.radios[radio].begin_sending(slot, &ppdu, lasts, at);
         self.agenda.wake(radio, wake);
         let mut tx = self.air.transmission(radio, ppdu, self.now, lasts);
+        tx.looked_at = self.looked_at(&tx.ppdu);
         let extent = tx.ppdu.extent();
         (self.space).neighbours(radio, extent, self.now, tx.reached.radios());
         // The frame is needed for as long as it is under way.
@@ -234,6 +235,7 @@ impl Medium {
             };
             let (losses, effects) = (&mut self.losses, &mut self.effects);
             self.radios[radio].receive(tx, ended, losses, at, effects);
+            self.overhear(tx, ended);
             self.carry_out(radio);
         }
         tx.ended = heard;
@@ -253,8 +255,7 @@ impl Medium {
     }
 
     fn observe(&mut self, transmission: &Transmission) {
-        let trace = self.setup.params.trace;
-        if !transmission.ppdu.step.is_data() && !trace {
+        if !transmission.ppdu.step.is_data() && self.observers.is_empty() {
             return;
         }
         for part in transmission.ppdu.parts() {
@@ -273,8 +274,8 @@ impl Medium {
                 missed,
             };
             self.links.observe(&end, &self.setup, &mut self.space);
-            if trace {
-                end.aired(&self.setup, |aired| self.ledger.push(aired));
+            for observer in &self.observers {
+                observer(&end, &self.setup, &mut self.ledger);
             }
         }
     }

@@ -115,15 +115,6 @@ impl Ppdu {
         self.to == To::Everyone || self.to == To::Radio(radio)
     }
 
-    /// The frames of an A-MPDU that a radio looks at which they are not for. The first one tells whether
-    /// the PPDU sets its NAV; where several users share it, its header does.
-    pub fn looked_at(&self) -> &[Subframe] {
-        match self.subframes.split_first() {
-            Some((first, _)) if self.beside.is_empty() => core::slice::from_ref(first),
-            _ => &[],
-        }
-    }
-
     /// Its name in records.
     pub fn kind(&self) -> AirKind {
         let class = self.payload.map(|payload| payload.class);

@@ -108,15 +108,9 @@ impl Radio {
                         _ => receiver.ahead_of_answer(setup),
                     }
             });
-        let unanswered = step.awaits(acknowledged).map(|answer| {
-            // Bystanders may have got it: their hosts learn of it at the timeout.
-            let overheard = step == Step::Data && setup.params.overhear;
-            let after = match overheard {
-                true => Duration::ZERO,
-                false => self.ahead_without(answer, setup),
-            };
-            timing.timeout(answer, ppdu.rate) + after
-        });
+        let unanswered = step
+            .awaits(acknowledged)
+            .map(|answer| timing.timeout(answer, ppdu.rate) + self.ahead_without(answer, setup));
         let both = answered.into_iter().chain(unanswered);
         // The answer may be lost, so the timeout counts as well. Without either, no host learns of
         // it.

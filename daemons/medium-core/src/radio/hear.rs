@@ -7,7 +7,7 @@ use super::{Moment, Radio};
 use crate::air::{Ended, Transmission};
 use crate::parts::{Arriving, Setup, Wake};
 use crate::space::Neighbour;
-use crate::{Fate, To};
+use crate::Fate;
 
 impl Radio {
     /// A transmission begins to be heard.
@@ -98,12 +98,9 @@ impl Radio {
         let listens = !self.power.is_dozing() && !self.single.is_deaf();
         let mut noise_mw = hearing.noise_mw;
         let rules = at.setup.params.rules;
-        // A bystander that hands nothing up needs to know only whether the PPDU sets its NAV.
-        let overhears = at.setup.params.overhear && tx.ppdu.beside.is_empty();
         let subframes = match tx.ppdu.part_of(self.id) {
             Some(part) => &part.subframes[..],
-            None if tx.ppdu.to == To::Everyone || overhears => &tx.ppdu.subframes[..],
-            None => tx.ppdu.looked_at(),
+            None => &tx.ppdu.subframes[..tx.looked_at],
         };
         let received = (self.transceiver).end_reception(slot, tx.cut, subframes, at.setup);
         let (transceiver, sense) = (&mut self.transceiver, &mut self.sense);

@@ -28,6 +28,7 @@ use crate::parts::{
 };
 use crate::{Category, CategoryParams, Counters, Fate, Outcome, RadioId, Subchannels};
 pub use ahead::ahead_of;
+pub use receive::arrived;
 use txop::Txop;
 
 /// The time, and what all radios go by.

@@ -50,8 +50,10 @@ impl Radio {
             return;
         }
         match ppdu.step {
-            Step::Data => ended.fate = self.receive_data(tx, ended.dbm, losses, at, effects),
-            Step::Aggregate | Step::Shared => {
+            Step::Data if mine || ppdu.to == To::Everyone => {
+                ended.fate = self.receive_data(tx, ended.dbm, losses, at, effects);
+            }
+            Step::Aggregate | Step::Shared if mine => {
                 self.receive_aggregate((tx.from, ppdu), ended, losses, at, effects);
             }
             Step::Rts if mine => self.answer_rts(tx.from, ppdu, ppdu.rate, at, effects),
@@ -130,8 +132,7 @@ impl Radio {
         let mut is_lost = |up| losses.take(link, counted, up, at.now);
         let sender = link.from;
         let mine = ppdu.part_of(self.id).is_some();
-        let for_host = mine || ppdu.to == To::Everyone;
-        let losable = for_host && !payload.class.is_beacon();
+        let losable = !payload.class.is_beacon();
         if losable && is_lost(false) {
             return Fate::ErrorModel;
         }
@@ -146,7 +147,7 @@ impl Radio {
         let spoiled = losable && !repeat && is_lost(true);
         let arrived = arrived((tx.from, ppdu), payload, ppdu.bytes, dbm);
         let acknowledged = mine && !no_ack;
-        let wanted = for_host && !repeat && !spoiled;
+        let wanted = !repeat && !spoiled;
         let to = self.id;
         let mut deliver = Vec::new();
         if let Some(place) = agreement {
@@ -165,8 +166,6 @@ impl Radio {
             } else {
                 effects.push(Effect::HandUp { to, arrived });
             }
-        } else if !for_host {
-            self.overhear(arrived, at, effects);
         }
         // A repeat is acknowledged again, since its sender has missed the first ACK.
         if acknowledged {
@@ -180,26 +179,6 @@ impl Radio {
         }
     }
 
-    /// A frame for another radio came through.
-    fn overhear(&mut self, mut arrived: Arrived, at: Moment<'_>, effects: &mut Effects) {
-        let params = &at.setup.params;
-        if !params.overhear {
-            return;
-        }
-        // It may come here after its sender is done with it.
-        if params.delay {
-            arrived.held = true;
-            effects.push(Effect::Hold(arrived.frame));
-        }
-        // A bystander's host gets the frame with its receiver's, or now where no acknowledgement
-        // ends the exchange.
-        let to = self.id;
-        effects.push(match params.no_ack {
-            true => Effect::HandUp { to, arrived },
-            false => Effect::Overhear(arrived),
-        });
-    }
-
     fn receive_aggregate(
         &mut self,
         (from, ppdu): (RadioId, &Ppdu),
@@ -208,19 +187,17 @@ impl Radio {
         at: Moment<'_>,
         effects: &mut Effects,
     ) {
+        let Some((tid, _)) = ppdu.agreement else {
+            return;
+        };
         let link = self.link_from(from, at);
         let sender = link.from;
-        let mine = ppdu.agreement.filter(|_| ppdu.is_for(self.id));
         let mut some = false;
         for (subframe, fate) in ppdu.subframes.iter().zip(&mut ended.fates) {
             if *fate != Fate::Delivered {
                 continue;
             }
             let arrived = arrived((from, ppdu), subframe.payload, subframe.bytes, ended.dbm);
-            let Some((tid, _)) = mine else {
-                self.overhear(arrived, at, effects);
-                continue;
-            };
             let place = (tid, subframe.sequence);
             let counted = (Step::Data, subframe.data_number);
             if losses.take(link, counted, false, at.now) {
@@ -235,15 +212,14 @@ impl Radio {
                 *fate = Fate::ErrorModel;
             }
         }
-        match mine {
-            Some(_) if !some => ended.fate = Fate::ErrorModel,
-            Some((tid, _)) if ppdu.step == Step::Shared => {
+        match ppdu.step {
+            _ if !some => ended.fate = Fate::ErrorModel,
+            Step::Shared => {
                 // It is asked for its BlockAck later, so the host gets what has come now.
                 let (_, arrived) = (self.agreements).answer(sender, tid, at.now, at.setup, effects);
                 self.hand_up(arrived, effects);
             }
-            Some(_) => self.answer_block(from, ppdu, at, effects),
-            None => {}
+            _ => self.answer_block(from, ppdu, at, effects),
         }
     }
 
@@ -355,7 +331,12 @@ impl Radio {
     }
 }
 
-fn arrived((from, ppdu): (RadioId, &Ppdu), payload: Payload, bytes: usize, dbm: Dbm) -> Arrived {
+pub fn arrived(
+    (from, ppdu): (RadioId, &Ppdu),
+    payload: Payload,
+    bytes: usize,
+    dbm: Dbm,
+) -> Arrived {
     Arrived {
         from,
         frame: payload.id,

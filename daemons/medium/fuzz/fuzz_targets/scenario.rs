@@ -74,9 +74,6 @@ fn params(from: &mut Bytes<'_>) -> Params {
         kernel_retries: from.chance(),
         routing_priority: from.chance(),
         no_ack: from.chance(),
-        overhear: from.chance(),
-        trace: from.chance(),
-        histograms: from.chance(),
         queue_packets: from.below(8),
         retry_short: from.below(8) as u32,
         retry_long: from.below(8) as u32,
@@ -348,6 +345,15 @@ fuzz_target!(|bytes: &[u8]| {
     let stations = (0..count).map(|i| station(i, &mut from)).collect();
     let losses = (0..from.below(3)).map(|_| loss(count, &mut from)).collect();
     let mut medium = Medium::new(params, stations, losses);
+    if from.chance() {
+        medium = medium.traced();
+    }
+    if from.chance() {
+        medium = medium.overheard();
+    }
+    if from.chance() {
+        medium = medium.misread(2.0);
+    }
     for number in 1..=from.below(4) {
         let link = FurtherLink {
             station: station(count + number, &mut from),
