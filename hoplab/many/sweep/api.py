@@ -103,6 +103,7 @@ def run(points: Sweep | Iterable[Point], **asked: Unpack[Asked]) -> Iterator[Don
         cluster=place,
         folders=asked.get("folders"),
         machine=asked.get("machine"),
+        cold=asked.get("cold", False),
         say=asked.get("say", lambda line: None),
     )
     teller = Teller(total, asked.get("progress"))
