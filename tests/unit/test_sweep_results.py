@@ -4,6 +4,7 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from hoplab.host.statistics.samples import Sample
 from hoplab.many.store import entry as entries
 from hoplab.many.store.entry import Entry
 from hoplab.many.store.files import Store
-from hoplab.many.sweep import dataset, engine, page
+from hoplab.many.sweep import api, dataset, engine, page
 from hoplab.many.sweep.api import Point, Sweep, read
 from hoplab.many.sweep.dataset import Dataset
 from hoplab.many.sweep.engine import Done, Engine, Listed, Options
@@ -47,12 +48,20 @@ FACTS = {
     "text": "",
     "base": "",
 }
+OWN: Any = SimpleNamespace(id="m" * 64)
+"""A machine."""
 
 
 def sweep(folder: Path, text: str) -> Sweep:
     (folder / "scenario.toml").write_text(BASE)
     (folder / "sweep.toml").write_text(text)
     return read(folder / "sweep.toml")
+
+
+def _work(request: Any) -> Any:
+    """What a worker answers that made an empty run."""
+    head = {"machine": "m", "scenario": {}, "digest": "d", "digests": {}, "key": request.key}
+    return engine.Answer(entries.pack(entries.made(head, {})))
 
 
 def done(point: Point, goodput_kbps: float | None, number: int = 0, **more: Any) -> Done:
@@ -277,16 +286,9 @@ def test_what_is_held_does_not_grow_with_the_runs(
             document = {"topology": {"kind": "pair"}, "seed": seed}
             yield Point({}, document)
 
-    def work(request: Any) -> Any:
-        head = {"machine": "m", "scenario": {}, "digest": "d", "digests": {}, "key": request.key}
-        return engine.Answer(entries.pack(entries.made(head, {})))
-
-    class Own:
-        id = "m" * 64
-
-    monkeypatch.setattr(engine.task, "work", work)
+    monkeypatch.setattr(engine.task, "work", _work)
     monkeypatch.setattr(engine.task, "know", lambda machine: None)
-    options = Options(Store(tmp_path), cluster=engine.Cluster(workers=0), machine=Own())  # type: ignore[arg-type]
+    options = Options(Store(tmp_path), cluster=engine.Cluster(workers=0), machine=OWN)
     for _ in range(2):  # made, then from the store
         made = handed = most = 0
         runner = Engine(Listed(points()), options)
@@ -295,6 +297,23 @@ def test_what_is_held_does_not_grow_with_the_runs(
             assert isinstance(one.entry, Entry)
             assert len(runner._going) + len(runner._twins) <= 2
         assert handed == 200 and most <= 2
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_a_worker_learns_whether_a_guest_boots_for_each_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cold: bool
+) -> None:
+    seen = []
+
+    def work(request: Any) -> Any:
+        seen.append(request.cold)
+        return _work(request)
+
+    monkeypatch.setattr(engine.task, "work", work)
+    monkeypatch.setattr(engine.task, "know", lambda machine: None)
+    points = [Point({}, {"topology": {"kind": "pair"}})]
+    api.run_all(points, store=tmp_path, workers=0, machine=OWN, cold=cold)
+    assert seen == [cold]
 
 
 def test_progress_tells_rate_and_time_left(tmp_path: Path) -> None:

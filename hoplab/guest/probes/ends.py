@@ -74,30 +74,25 @@ class ByCall:
     """Asks for all of them at once, through the open ``device``.
 
     A socket of netlink may take its number from the kernel's random ones. It takes it here too,
-    when sock_diag would be asked first. So a run is the same either way.
+    before the first look at its station. So a run is the same either way.
     """
 
     def __init__(self, device: int, probes: Mapping[str, SocketProbe]) -> None:
         self._device = device
         self._probes = probes
-        self._numbered: set[str] = set()
         self._namespaces: dict[str, int] = {}
         self._asked: Sequence[Connection] = ()
         self._list = bytearray()
 
     def read(self, connections: Sequence[Connection]) -> Iterable[Pair]:
         if not connections:
-            return
+            return ()
         if connections != self._asked:
             self._asked = connections
             self._list = self._laid(connections)
         fcntl.ioctl(self._device, HOPLAB_SOCKETS, self._list)
         found = map(_info, SKIPPED.iter_unpack(memoryview(self._list)[HEAD.size :]))
-        for connection, here, there in zip(connections, found, found, strict=True):
-            self._number(connection.source)
-            if here is not None:
-                self._number(connection.destination)
-            yield here, there
+        return zip(found, found, strict=True)
 
     def close(self) -> None:
         for namespace in self._namespaces.values():
@@ -111,16 +106,12 @@ class ByCall:
         laid = bytearray(HEAD.pack(2 * len(connections)))
         for station, (address, port), (peer, peer_port) in ends:
             if station not in self._namespaces:
+                self._probes[station].take_number()
                 self._namespaces[station] = os.open(NAMES / station, os.O_RDONLY | os.O_CLOEXEC)
             ports = socket.htons(port), socket.htons(peer_port)
             laid += END.pack(self._namespaces[station], *ports, _octets(address), _octets(peer))
             laid += bytes(VALUES.size)
         return laid
-
-    def _number(self, station: str) -> None:
-        if station not in self._numbered:
-            self._numbered.add(station)
-            self._probes[station].take_number()
 
 
 def _octets(address: str) -> bytes:
