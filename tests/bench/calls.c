@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a system call costs that a kernel in user space carries out: by ptrace, as User-Mode Linux
- * does, or by a signal in the program's own process (PR_SET_SYSCALL_USER_DISPATCH).
+ * What a system call costs that a kernel in user space carries out. One way is ptrace, as
+ * User-Mode Linux does. The other is a signal in the program's own process
+ * (PR_SET_SYSCALL_USER_DISPATCH).
  *
  *	cc -O2 -o calls tests/bench/calls.c && taskset -c 0 ./calls
  */
