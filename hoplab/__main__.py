@@ -29,8 +29,9 @@ def main() -> None:
         _require_memory()
         if not os.environ.get("PATH"):  # programs that are started look for others
             os.environ["PATH"] = SYSTEMS_OWN
-        # While a module is loaded, libraries make other errors of a signal's exception.
         with signals.postponed():
+            # Here, where signals are known already and wait for the end of the imports. Libraries
+            # make other errors of a signal's exception meanwhile.
             from hoplab.front.commands.cli import main as commands
 
         commands()

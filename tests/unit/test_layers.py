@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package's layers: a folder imports only from those that stand above it in the table."""
 
+import ast
 import tomllib
 
 import pytest
 
 from hoplab.front.pages import layers
-from hoplab.model.resources import PROJECT
+from hoplab.model.resources import PACKAGE, PROJECT
 
 MOST_LEVELS = 11
 """Five of them are of `model`."""
+MOST_LATE = 18
+"""Imports inside functions."""
 
 
 def test_every_folder_is_in_the_table_and_no_other() -> None:
@@ -21,6 +24,22 @@ def test_imports_go_one_way_over_few_levels() -> None:
     arrows = layers.graph()
     assert not layers.upward(arrows)
     assert len(layers.levels(arrows)) <= MOST_LEVELS
+
+
+def test_few_of_our_imports_are_inside_functions_each_with_its_reason() -> None:
+    late = {
+        (path, node.lineno)
+        for path in PACKAGE.rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if ast.unparse(node).startswith(("import hoplab", "from hoplab"))
+    }
+    assert len(late) <= MOST_LATE
+    for path, number in late:
+        above, own = path.read_text(encoding="utf-8").splitlines()[number - 2 : number]
+        assert above.lstrip().startswith("#") or "#" in own, f"{path}:{number}"
 
 
 def test_the_page_shows_the_table() -> None:

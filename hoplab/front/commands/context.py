@@ -34,6 +34,7 @@ def serve(
 ) -> None:
     """Serve the lab to an agent, by the Model Context Protocol on standard input and output."""
     try:
+        # The server needs an extra package, which the list of commands does without.
         from hoplab.front.context.server import served
     except ModuleNotFoundError as error:
         raise MissingTool(

@@ -38,11 +38,12 @@ def suggest(mistake: Any) -> None:
     command = getattr(getattr(mistake, "ctx", None), "command", None)
     if option is None or command is None or mistake.possibilities:
         return
-    if not any("--set" in getattr(one, "opts", ()) for one in command.params):
-        return
-    # Loading the scenario's model takes longer than most commands take to run.
-    from hoplab.model.keys.scenario import Scenario
-
     word = option.lstrip("-").replace("-", "_")
-    keys = (key for key in Scenario.model_fields if f"{key}_".startswith(f"{word}_"))
-    mistake.possibilities = [f"--set {key}=VALUE" for key in keys]
+    setting = (one for one in command.params if "--set" in one.opts)
+    offered = (item.value for one in setting for item in one.shell_complete(mistake.ctx, word))
+    keys: dict[str, str] = {}
+    for key in offered:
+        name = key.partition("=")[0].partition(".")[0]
+        if f"{name}_".startswith(f"{word}_"):
+            keys.setdefault(name, key.partition("=")[0])  # of a table its first key
+    mistake.possibilities = [f"--set {key}=VALUE" for key in keys.values()]

@@ -146,7 +146,7 @@ def plot(
             output.print(f"plot: {options.out}", soft_wrap=True, markup=False)
             return
         charts = charts_of_runs.charts(runs, kind or "lines", options.y or ())
-    from hoplab.show.paper import drawing  # matplotlib
+    from hoplab.show.paper import drawing  # matplotlib, an extra
 
     drawing.write(charts, options.out, form)
     output.print(f"plot: {options.out}", soft_wrap=True, markup=False)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hoplab.guest.mininet import radios
 from hoplab.guest.mininet.surroundings import PYTHON, SBIN, VARIABLE
 from hoplab.host.runs.builder import Builder
 from hoplab.model.errors import MissingTool
@@ -78,9 +79,7 @@ def builder(scenario: Resolved) -> Builder:
     Raises `MissingTool` if there is none, and `ScenarioError` if its radios cannot do what the
     scenario asks.
     """
-    from hoplab.guest.mininet import stations  # netlink, which no other scenario needs here
-
-    stations.check(scenario)
+    radios.check(scenario)
     found = find()
     return Builder(found.environment(), () if found.tree is None else (found.tree,))
 

@@ -87,6 +87,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     marker = item.get_closest_marker("hoplab")
     if marker is None or guest.FOLDER in os.environ:
         return None
+    # The machine, which only tests with the marker need.
     from hoplab.front.testing import outside
 
     outside.run(item, marker)
@@ -101,6 +102,7 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 
     A run that was finished before, whatever test asked for it, is not run again.
     """
+    # Arrow and Plotly, half a second.
     from hoplab.front.testing.lab import Lab, originals
 
     config = request.config
@@ -115,6 +117,7 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 def network(request: pytest.FixtureRequest) -> Iterator[Callable[..., Network]]:
     """In a guest: ``net = network("x.toml")`` builds a scenario's stations, radios, channel and
     routing, without its traffic; they go when the test ends."""
+    # The lab's own modules, which only a guest needs.
     from hoplab.front.testing.network import networks
 
     if guest.FOLDER not in os.environ:

@@ -16,6 +16,7 @@ loading.shorten()
 
 
 def _lab() -> int:
+    # Here, because imports call deeply and need that room too.
     from hoplab.guest.lab.job import main
 
     return main(sys.argv[1:])

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from hoplab.guest.lab import standby
+from hoplab.guest.lab import branched, standby
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
 from hoplab.guest.lab.cleanup import CleanUp
@@ -77,9 +77,6 @@ def perform(
     def course(undo: CleanUp) -> Planned:
         whole = prepare(out)
         if whole.scenario.branch is not None:
-            # Import here, so that a run without a branch does not import it.
-            from hoplab.guest.lab import branched
-
             return branched.course(out, account, whole, undo)
         if not real_time:
             standby.begin(whole.scenario.seed)

@@ -12,7 +12,7 @@ from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.medium import start as medium
 from hoplab.guest.network import cells, mesh
 from hoplab.guest.routing import daemons as routing
-from hoplab.guest.routing import split, static
+from hoplab.guest.routing import multipath, split, static
 from hoplab.guest.system.processes import Daemons
 from hoplab.model.network.multipath import connections
 
@@ -56,10 +56,7 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     if plan.scenario.routing.protocol == "static":
         static.install(plan, namespaces)
         if next(connections(plan.scenario), None) is not None:
-            # Import here, so that a run without MPTCP does not import it.
-            from hoplab.guest.routing.multipath import install
-
-            install(plan, namespaces)
+            multipath.install(plan, namespaces)
     elif plan.scenario.routing.protocol != "own":
         routing.start(plan, namespaces, built.out, clock.epoch_ns, daemons)
     if plan.splits and plan.scenario.routing.protocol != "dsr":

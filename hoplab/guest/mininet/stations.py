@@ -12,34 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hoplab.guest.mininet.radios import MODES, check
 from hoplab.guest.mininet.surroundings import INSIDE, PYTHON, VARIABLE, surroundings
 from hoplab.guest.network import build, wifi
 from hoplab.guest.network.build import Network
 from hoplab.guest.system.processes import last_line
 from hoplab.model import writing
-from hoplab.model.errors import HoplabError, ScenarioError
-from hoplab.model.keys.radio import LAST_2_GHZ_CHANNEL
-from hoplab.model.keys.resolved import Resolved
+from hoplab.model.errors import HoplabError
 from hoplab.model.network.plan import WIRELESS, Plan
 
 STOP_S = 20.0
-MODES = {"802.11": "b", "802.11b": "b", "802.11g": "g"}
-"""Mininet-WiFi's names of standards at 2.4 GHz."""
-
-
-def check(scenario: Resolved) -> None:
-    """Raise `ScenarioError` for what its radios cannot do."""
-    channel = scenario.radio.channel
-    if channel > LAST_2_GHZ_CHANNEL:
-        raise ScenarioError(
-            f"radio.channel: {channel}, but Mininet-WiFi's radios here send at 2.4 GHz only; use a "
-            'channel up to 14, or network.built_by = "hoplab"'
-        )
-    if scenario.radio.standard not in MODES:
-        raise ScenarioError(
-            f'radio.standard: "{scenario.radio.standard}", but Mininet-WiFi\'s radios here are of '
-            f'{", ".join(MODES)}; use one of these, or network.built_by = "hoplab"'
-        )
 
 
 class Mininet:

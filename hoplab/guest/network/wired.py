@@ -168,6 +168,7 @@ def wire(
     discipline draws from a stream of its own then.
     """
     if link.steps is not None and link.steps.path is not None:
+        # Import here, so that a run without traces does not import it.
         from hoplab.guest.network import traced
 
         traced.wire(wires, index, ROOT, link.steps, given(seed))

@@ -126,10 +126,9 @@ def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observ
     except BaseException as error:  # Ctrl-C and SIGTERM too: results so far are kept
         failure = error
     with signals.postponed():
-        from hoplab.host.runs import collect
-
+        gather = _collector()
         try:
-            manifest = collect.gather(out, time.monotonic() - started, status, failure)
+            manifest = gather(out, time.monotonic() - started, status, failure)
             observers.on_results(out)
         except HoplabError as error:
             raise error if failure is None else failure from error
@@ -142,6 +141,13 @@ def _performed(request: RunRequest, out: Path, stream: Stream, observers: Observ
     return manifest
 
 
+def _collector() -> Callable[[Path, float, int, BaseException | None], Manifest]:
+    # Arrow takes as long as a guest's boot, and is imported meanwhile.
+    from hoplab.host.runs.collect import gather
+
+    return gather
+
+
 def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observers) -> Watched:
     started = time.monotonic()
     scenario = request.scenario
@@ -151,8 +157,7 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
 
     def while_booting() -> None:
         with signals.postponed():
-            import hoplab.host.runs.collect  # noqa: F401 - Arrow takes as long as a guest's boot
-
+            _collector()
             observers.while_booting()
 
     planned_s = scenario.duration_s + scenario.warm_up_s
