@@ -10,7 +10,7 @@ from hoplab.guest.lab.built import Built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.clock import NANOSECONDS, Clock
 from hoplab.guest.medium import start as medium
-from hoplab.guest.network import cells, mesh
+from hoplab.guest.network import cells, mesh, traced
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import multipath, split, static
 from hoplab.guest.system.processes import Daemons
@@ -41,9 +41,6 @@ def started(built: Built, real_time: bool, undo: CleanUp, control: Path | None =
     built.account.realtime_epoch_ns = clock.realtime_epoch_ns()
     built.account.monotonic_epoch_ns = clock.epoch_ns
     if any(way.steps is not None for cable in plan.cables for way in cable.link.ways):
-        # Import here, so that a run without traces does not import it.
-        from hoplab.guest.network import traced
-
         traced.begin(plan, namespaces, clock.epoch_ns)
     daemons = Daemons()
     undo.later(daemons.stop)

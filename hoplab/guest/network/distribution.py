@@ -12,7 +12,7 @@ name.
 
 from __future__ import annotations
 
-from hoplab.guest.network import wired
+from hoplab.guest.network import directions, wired
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.network.plan import BRIDGE, UPLINK, WIRES, Plan
 from hoplab.model.network.reach import ETHERNET_MTU
@@ -51,7 +51,7 @@ def join(plan: Plan, namespaces: Namespaces) -> None:
             outer = namespaces.index(WIRES, name)
             wires.link("set", index=outer, master=inner, state="up")
             wired.sending_end(namespaces.netlink(station), port, cell.wire)
-            wired.wire(wires, outer, cell.wire, wired.room(cell.wire))
+            wired.wire(wires, outer, cell.wire, directions.room(cell.wire))
 
 
 def reflect(namespaces: Namespaces, wlan: Wlan) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hoplab.guest.network.wired import (
+from hoplab.guest.network.directions import (
     IN_ORDER_BYTES_PER_S,
     LEAF,
     ROOT,

@@ -16,10 +16,10 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from hoplab.guest.network.directions import ROOT
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.netlink import attribute
 from hoplab.guest.network.queues import know
-from hoplab.guest.network.wired import ROOT
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.link_traces import LinkTrace, Steps
 from hoplab.model.network.plan import WIRES, Plan

@@ -12,11 +12,11 @@ that starts at t arrives at t + L/R + D, as on a store-and-forward link.
 
 from __future__ import annotations
 
-import math
 from socket import AF_INET6
 from typing import Any
 
-from hoplab.guest.network import qdiscs
+from hoplab.guest.network import disturbed, qdiscs, queues, traced
+from hoplab.guest.network.directions import LEAF, ROOT, bytes_per_s, serialising_bytes_per_s
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.model.keys.declare import given
 from hoplab.model.keys.links import NETEM_PACKETS, Link
@@ -31,12 +31,6 @@ RADIO_BURST_BYTES = RADIO_MTU + 14 + 8
 """The same for a radio."""
 FASTEST_MBPS = 10_000.0
 """More than any radio's rate: a token bucket that never holds a packet back."""
-ROOT, LEAF = 0x10000, 0x20000
-"""Handles of the token bucket, and of the queue that is its child."""
-IN_ORDER_BYTES_PER_S = 0xFFFFFFFF
-"""netem's largest rate: a frame takes 0.4 us."""
-SMALLEST_FRAME_BITS = 8 * 60
-"""IEEE 802.3-2022 3.2.8, without the check sequence."""
 RED_WEIGHT = 2.0**-9
 """Weight of the average queue; 0.002 in Floyd and Jacobson."""
 
@@ -114,9 +108,6 @@ def sending_end(netlink: Any, index: int, link: Link, burst_bytes: int = BURST_B
     queue = link.queue
     shaped_mbps = link.mean_mbps if queue.kind == "cake" else queue.shape_mbps or link.mean_mbps
     if link.steps is not None:
-        # Import here, so that a run without traces does not import it.
-        from hoplab.guest.network import traced
-
         traced.sending_end(netlink, index, ROOT, link.steps)
     else:
         netlink.tc(
@@ -133,9 +124,6 @@ def sending_end(netlink: Any, index: int, link: Link, burst_bytes: int = BURST_B
     elif queue.kind == "red":
         _red(netlink, index, link, shaped_mbps)
     else:
-        # Import here, so that a run without such a queue does not import it.
-        from hoplab.guest.network import queues
-
         queues.attach(netlink, index, ROOT + 1, LEAF, queue)
 
 
@@ -168,15 +156,9 @@ def wire(
     discipline draws from a stream of its own then.
     """
     if link.steps is not None and link.steps.path is not None:
-        # Import here, so that a run without traces does not import it.
-        from hoplab.guest.network import traced
-
         traced.wire(wires, index, ROOT, link.steps, given(seed))
         return
     if link.is_disturbed:
-        # Import here, so that a run without chance on its wires does not import it.
-        from hoplab.guest.network import disturbed
-
         disturbed.wire(wires, index, link, limit or NETEM_PACKETS, seed)
         return
     wires.tc(
@@ -189,20 +171,3 @@ def wire(
         loss=link.loss,
         limit=limit or NETEM_PACKETS,
     )
-
-
-def room(link: Link) -> int:
-    """Return how many packets a direction holds that has a queue behind its start: those on the
-    way, and a queue."""
-    peak_mbps = link.rate_mbps if link.steps is None else link.steps.peak_mbps
-    bits_on_the_way = peak_mbps * 1e3 * link.delay_ms
-    return link.queue.packets + math.ceil(bits_on_the_way / SMALLEST_FRAME_BITS)
-
-
-def serialising_bytes_per_s(link: Link) -> int:
-    """Return the rate of the wire's netem. A packet of a trace has been serialised before it."""
-    return bytes_per_s(link.rate_mbps) if link.steps is None else IN_ORDER_BYTES_PER_S
-
-
-def bytes_per_s(rate_mbps: float) -> int:
-    return round(rate_mbps * 1e6 / 8)

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.ends import Connection, Info, reader
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
+from hoplab.guest.probes.subflows import Subflows
 from hoplab.guest.probes.wifi_queues import WifiQueues
 from hoplab.guest.probes.wired_queues import WiredQueues
 from hoplab.model.keys.resolved import MptcpFlow
 from hoplab.model.network.multipath import paths
 from hoplab.model.network.plan import Conversation, Plan
 from hoplab.model.records.writer import Records
-
-if TYPE_CHECKING:
-    from hoplab.guest.probes.subflows import Subflows
 
 GOODPUT_WINDOW_S = 1.0
 
@@ -107,9 +105,6 @@ class Sampler:
 
     def _sample_subflows(self, conversation: Conversation, t_s: float) -> None:
         """Add a row for each subflow, and one for the flow."""
-        # Import here, so that a run without MPTCP does not import it.
-        from hoplab.guest.probes.subflows import Subflows
-
         flow, name = conversation.flow, conversation.name
         previous = self._last.get(name)
         if previous is not None and previous["t_s"] == t_s:
