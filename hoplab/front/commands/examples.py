@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hoplab.front import catalogue
-from hoplab.front.commands import run
 from hoplab.host.terminal import output
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resolve import file
@@ -52,6 +51,9 @@ def examples(
     if copy is not None:
         _copied(example, copy)
         return
+    # What a run needs takes longer to load than the list, which a shell asks for too.
+    from hoplab.front.commands import run
+
     overrides = list(example.overrides) if changed else None
     run.run_files([example.file], run.Options(overrides=overrides, seed=seed, out=out))
     if not changed:

@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-
 from hoplab.host.machine import sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, KERNEL, Machine
 from hoplab.model.errors import Damaged, ResultsError
@@ -41,6 +39,9 @@ class _Frames(io.RawIOBase):
     """Writes its input as Zstandard frames, which decoders join (RFC 8878 3)."""
 
     def __init__(self, file: IO[bytes], level: int) -> None:
+        # Few runs need an archive, and Arrow takes a tenth of a second to load.
+        import pyarrow as pa
+
         self._file = file
         self._codec = pa.Codec("zstd", compression_level=level)
         self._waiting = bytearray()
@@ -113,6 +114,8 @@ def reading(file: Path) -> Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]
 
     Raises `Damaged` for an archive that is damaged or holds anything else.
     """
+    import pyarrow as pa  # here, as in `_Frames`
+
     try:
         with (
             _beginning(file) as own,

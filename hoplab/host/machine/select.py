@@ -7,7 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from hoplab.host.machine import assemble, kernels, sealed, store
+from hoplab.host.machine import assemble, kernels, pack, sealed, store
 from hoplab.host.machine.sealed import DESCRIPTION, Machine
 from hoplab.model.errors import MissingTool
 from hoplab.model.resources import IS_CHECKOUT
@@ -39,8 +39,6 @@ def _named(file: Path | None) -> Machine | None:
         file = Path(os.environ[VARIABLE])
     if (file / DESCRIPTION).is_file():
         return sealed.load(file)
-    from hoplab.host.machine import pack  # Arrow decompresses it
-
     return pack.unpack(file)
 
 
