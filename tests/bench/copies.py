@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a copy of a guest saves: ``python -m tests.bench.copies [RUNS]``.
+"""What copies and images of a guest save: ``python -m tests.bench.copies [RUNS]``.
 
-Runs the demo as a guest that boots and as a copy of one that stands by, in turns, with seeds of its
-own. Prints medians of processor time of all processes, from the scenario to the tables, and of the
-guests' own memory shortly before the end.
+Runs the demo in a guest that boots, in one that starts from an image, and in a copy of one that
+stands by. They take turns, with seeds of their own. Prints medians of processor time of all
+processes, from the scenario to the tables, and of the guests' own memory shortly before the end.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as name, closing(Originals(Path(name))) as originals:
         room = Path(name)
 
-        def run(label: str, seed: int, among: Originals | None) -> float:
+        def run(label: str, seed: int, among: Originals | None, is_cold: bool = False) -> float:
             before_s = sum(os.times()[:4])
-            kind = Sealed(machine, originals=among)
+            kind = Sealed(machine, originals=among, is_cold=is_cold)
             request = RunRequest(scenario_of(DEMO, None, seed), kind, out=room / label)
             perform(request, Observers(on_progress=_at_end(memory_mb.append)))
             return sum(os.times()[:4]) - before_s
@@ -44,16 +44,15 @@ def main(runs: int) -> None:
         run("first", 1, originals)
         run("second", 1, originals)
         memory_mb.clear()
-        cold_s, warm_s = [], []
+        used_s: list[float] = []
         for seed in range(1, runs + 1):
-            cold_s.append(run(f"cold{seed}", seed, None))
-            warm_s.append(run(f"warm{seed}", seed, originals))
-    cold, warm = statistics.median(cold_s), statistics.median(warm_s)
-    print(f"booted {cold:.2f} s, copied {warm:.2f} s, {warm / cold:.2f} of it")
-    print(
-        f"memory: booted {statistics.median(memory_mb[::2]):.0f} MB, "
-        f"copied {statistics.median(memory_mb[1::2]):.0f} MB"
-    )
+            used_s.append(run(f"booted{seed}", seed, None, is_cold=True))
+            used_s.append(run(f"image{seed}", seed, None))
+            used_s.append(run(f"copied{seed}", seed, originals))
+    booted_s = statistics.median(used_s[::3])
+    for n, name in enumerate(("booted", "from an image", "copied")):
+        median_s, median_mb = (statistics.median(of[n::3]) for of in (used_s, memory_mb))
+        print(f"{name}: {median_s:.2f} s, {median_s / booted_s:.2f} of booted, {median_mb:.0f} MB")
 
 
 def _at_end(note: Callable[[float], None]) -> Callable[[Progress], None]:
@@ -71,7 +70,7 @@ def _memory_mb() -> float:
     for entry in Path(f"/proc/{youngest}/fd").iterdir():
         if "hoplab-memory-" in str(entry.readlink()):
             sizes.append(entry.stat().st_blocks * 512)
-    # A copy has its original's too, whose pages it reads.
+    # A copy has its original's or an image too, whose pages it reads.
     return min(size for size in sizes if size) / 1e6
 
 

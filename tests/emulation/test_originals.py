@@ -16,7 +16,17 @@ from pathlib import Path
 import pytest
 
 from hoplab.front.commands.options import scenario_of
-from hoplab.host.machine import clock, confined, memory, originals, private, processes, select, uml
+from hoplab.host.machine import (
+    clock,
+    confined,
+    images,
+    memory,
+    originals,
+    private,
+    processes,
+    select,
+    uml,
+)
 from hoplab.host.machine.copies import Line, Wish
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, SealedGuest
@@ -56,8 +66,18 @@ def room(tmp_path: Path) -> Path:
     return folder
 
 
+BOOTS, FROM_IMAGE = "boots", "starts from an image"
+BOTH = pytest.mark.parametrize("made", [BOOTS, FROM_IMAGE], indirect=True)
+
+
 @pytest.fixture
-def made(room: Path) -> Iterator[Originals]:
+def made(
+    room: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Originals]:
+    """Originals that boot, or for tests of `BOTH` start from the image of a run that booted."""
+    if getattr(request, "param", BOOTS) == BOOTS:
+        monkeypatch.setattr(images, "place", lambda *about: None)
+    monkeypatch.setattr(images, "folder", lambda: room.parent / "images")
     with closing(Originals(room)) as found:
         yield found
 
@@ -69,7 +89,8 @@ def carried_out(room: Path, name: str, script: str, made: Originals | None) -> l
     (out / "script").write_text(script)
     said: list[str] = []
     guest = SealedGuest(machine_at_hand(), out)
-    streams = Streams(on_line=said.append, stands_by=True, originals=made)
+    is_cold = made is None
+    streams = Streams(on_line=said.append, stands_by=True, originals=made, is_cold=is_cold)
     result = uml.run_guest(guest, COMMAND, BOOT, streams)
     return [*said, str(result.exit_status)]
 
@@ -88,6 +109,7 @@ def ended(pid: int) -> None:
         selecting.select([os.pidfd_open(pid)], [], [])
 
 
+@BOTH
 @pytest.mark.parametrize(
     "name",
     [
@@ -104,7 +126,7 @@ def test_a_copy_has_the_digest_of_a_guest_that_booted(
 
     def digest(run: str, seed: int, among: Originals | None) -> str | None:
         scenario = scenario_of(room.parent / "scenario.toml", None, seed)
-        kind = Sealed(machine, originals=among)
+        kind = Sealed(machine, originals=among, is_cold=among is None)
         return perform(RunRequest(scenario, kind, out=room / run)).digest
 
     booted = digest("booted", 1, made)
@@ -116,6 +138,7 @@ def test_a_copy_has_the_digest_of_a_guest_that_booted(
     assert (seeded == booted) == (name == "wired-dumbbell")
 
 
+@BOTH
 def test_several_copies_go_on_at_once_each_with_its_own(room: Path, made: Originals) -> None:
     standing(room, made)
     script = (
@@ -143,6 +166,7 @@ def test_several_copies_go_on_at_once_each_with_its_own(room: Path, made: Origin
     assert line.partition(" ")[2] == found[0][0].partition(" ")[2]
 
 
+@BOTH
 def test_a_copy_writes_files_of_the_root_for_itself(room: Path, made: Originals) -> None:
     """What the original keeps for it is read, written, mapped, cut and removed."""
     standing(room, made)
@@ -166,6 +190,7 @@ def test_a_copy_writes_files_of_the_root_for_itself(room: Path, made: Originals)
     assert first[1:] == ["True", "0"]
 
 
+@BOTH
 def test_a_copy_writes_nowhere_but_to_its_own(room: Path, made: Originals) -> None:
     """Not where the original may write: in folders of other runs."""
     if confined.confinement() != LANDLOCK:
@@ -211,6 +236,7 @@ def test_copies_outlive_an_original_that_was_killed_and_later_guests_boot(
     assert not made._originals
 
 
+@BOTH
 def test_a_copy_that_was_killed_leaves_nothing(room: Path, made: Originals) -> None:
     standing(room, made)
     before = children()
@@ -272,10 +298,11 @@ def children() -> list[int]:
 OWNER = """
 import os, sys
 from pathlib import Path
-from hoplab.host.machine import processes
+from hoplab.host.machine import images, processes
 from hoplab.host.machine.originals import Originals
 from tests.emulation.test_originals import carried_out, standing
 room = Path(sys.argv[1])
+images.place = lambda *about: None
 made = Originals(room)
 standing(room, made)
 import hoplab.host.machine.uml as uml, tests.emulation.test_originals as here
@@ -317,8 +344,8 @@ def test_where_there_is_no_room_or_no_landlock_a_guest_boots(
 
 
 HOSTILE = {
-    "another word": (b"fork /", 0, b"refused: neither go, copy nor whole"),
-    "nothing": (b" ", 0, b"refused: neither go, copy nor whole"),
+    "another word": (b"fork /", 0, b"refused: neither go, copy, whole nor image"),
+    "nothing": (b" ", 0, b"refused: neither go, copy, whole nor image"),
     "a long word": (b"copy" * 100, 0, b"refused: too much of it"),
     "no descriptor": (b"copy", 0, b"refused: too few descriptors"),
     "three descriptors": (b"copy", 3, b"refused: too few descriptors"),

@@ -6,7 +6,6 @@ import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from typer.cli import get_docs_for_click
@@ -17,7 +16,7 @@ from hoplab.front.commands import run as running
 from hoplab.front.commands import study as command
 from hoplab.front.commands.cli import app
 from hoplab.host import results
-from hoplab.host.machine import confined, select, uml
+from hoplab.host.machine import confined, select
 from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.watch import Limits
 from hoplab.host.results.manifest import Manifest
@@ -86,17 +85,13 @@ def test_what_is_printed_is_what_a_run_starts(
     started: list[list[str]] = []
     jobs: list[str] = []
 
-    def launched(core: int, writable: list[str], command: list[str], *others: Any) -> Any:
-        started.append(command)
-        return ["/nonexistent"]
-
-    def popen(command: list[str], cwd: Path, **options: Any) -> None:
-        jobs.append((cwd / "job").read_text().removeprefix("set -- ").rstrip())
+    def process(begun: confined.Start, *descriptors: int | None) -> None:
+        started.append([*begun.command])
+        jobs.append((begun.folder / "job").read_text().removeprefix("set -- ").rstrip())
         raise GuestFailed("was started")
 
     monkeypatch.setattr(confined, "_facts", lambda: {"confinement": "x", "environment": {}})
-    monkeypatch.setattr(confined, "launched", launched)
-    monkeypatch.setattr(uml.subprocess, "Popen", popen)
+    monkeypatch.setattr(confined.Start, "process", process)
     scenario = resolve(parse({"topology": {"kind": "chain", "stations": 2}, "seed": 5}, "test"))
     machine = Sealed(Machine(tmp_path, "abc", {"packages": [], "hoplab": "1", "files": {}}))
     with pytest.raises(GuestFailed, match="was started"):

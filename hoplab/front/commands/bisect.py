@@ -104,5 +104,5 @@ def _flows(scenario: Resolved, file: Path, machine: Machine) -> list[dict[str, A
     # Not in the current folder, which is the tree: a file there would make another kernel.
     with tempfile.TemporaryDirectory(prefix="hoplab-bisect-") as folder:
         out = Path(folder) / "run"
-        perform(RunRequest(scenario, Sealed(machine), file, out))
+        perform(RunRequest(scenario, Sealed(machine, is_cold=True), file, out))
         return results.load(out).rows("flows")

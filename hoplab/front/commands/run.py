@@ -90,7 +90,7 @@ class Options:
         bool, typer.Option("--live", help="Show the run on a page on this host as it goes.")
     ] = False
     cold: Annotated[
-        bool, typer.Option("--cold", help="Boot a guest for each of several, instead of a copy.")
+        bool, typer.Option("--cold", help="Boot guests, instead of copies or images of others.")
     ] = False
     show_command: Annotated[
         bool, typer.Option("--show-command", help="Print what would be started; run nothing.")
@@ -121,7 +121,9 @@ class Options:
     def on(self, scenario: Resolved, among: Source | None = None) -> kinds.Runnable:
         """Return the machine for a scenario. A guest may be a copy of one ``among`` others."""
         named = select.named(self.machine) if self.is_named else None
-        return kinds.chosen(self.where, scenario, builder, self.machine_file, named, among)
+        return kinds.chosen(
+            self.where, scenario, builder, self.machine_file, named, among, self.cold
+        )
 
 
 @app.command()

@@ -75,7 +75,7 @@ class Options:
         bool, typer.Option("--keep-runs", help="Keep each run's folder and report below OUT.")
     ] = False
     cold: Annotated[
-        bool, typer.Option("--cold", help="Boot a guest for every run, instead of a copy.")
+        bool, typer.Option("--cold", help="Boot a guest for every run, instead of copies.")
     ] = False
     influx: Annotated[
         list[str] | None,

@@ -82,7 +82,9 @@ class Lab:
         folder = self.kept / key_of(text_of(resolved), machine.id)[:SHORT]
         with _turn(folder):
             if not _is_whole(folder):
-                _run(resolved, folder, Sealed(machine, originals=self._originals))
+                originals = self._originals
+                sealed = Sealed(machine, originals=originals, is_cold=originals is None)
+                _run(resolved, folder, sealed)
         if folder not in self.used:
             self.used.append(folder)
         return api.load(folder)

@@ -8,9 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hoplab.model.errors import MissingTool
 
@@ -28,26 +29,42 @@ def environment() -> dict[str, str]:
     return dict(_facts()["environment"])
 
 
-def launched(
-    core: int,
-    writable: Sequence[str],
-    command: Sequence[str],
-    readable: Sequence[str] | None = None,
-    line: int | None = None,
-) -> list[str]:
-    """Return the command line that starts ``command`` on a core. The command can write only to
-    ``writable``. If ``readable`` is given, it can read only that beside it. The launcher inherits
-    the descriptor ``line``, which becomes its line to the host."""
-    wanted = {
-        "parent": os.getpid(),
-        "core": core,
-        "confinement": confinement(),
-        "writable": writable,
-        "readable": readable,
-        "line": line,
-        "command": command,
-    }
-    return [*_launcher(), json.dumps(wanted)]
+@dataclass(frozen=True)
+class Start:
+    """How to start a guest's kernel: the ``command``, on a ``core``, in a ``folder``. It can write
+    only to ``writable``. If ``readable`` is given, it can read only that beside it."""
+
+    command: Sequence[str]
+    core: int
+    folder: Path
+    writable: Sequence[str]
+    readable: Sequence[str] | None = None
+    stdin: int | IO[bytes] = subprocess.DEVNULL
+    stdout: int | IO[bytes] | None = subprocess.PIPE
+    stderr: int | IO[bytes] | None = subprocess.DEVNULL
+
+    def process(self, line: int | None = None, image: int | None = None) -> subprocess.Popen[bytes]:
+        """Start it. The descriptors become its line to the host, and the image from which it
+        starts."""
+        wanted = {
+            "parent": os.getpid(),
+            "core": self.core,
+            "confinement": confinement(),
+            "writable": self.writable,
+            "readable": self.readable,
+            "line": line,
+            "image": image,
+            "command": self.command,
+        }
+        return subprocess.Popen(
+            [*_launcher(), json.dumps(wanted)],
+            pass_fds=[number for number in (line, image) if number is not None],
+            cwd=self.folder,
+            stdin=self.stdin,
+            stdout=self.stdout,
+            stderr=self.stderr,
+            start_new_session=True,
+        )
 
 
 @cache

@@ -149,6 +149,9 @@ class Standing:
     folders of their own in ``home``, and get what it has in its folder of ``results``. ``word`` is
     the kind of copies."""
 
+    narrows = False
+    """Whether its copies may write to less than it."""
+
     def __init__(
         self,
         pid: int,
@@ -193,8 +196,8 @@ class Standing:
                 given.callback(line.other.close)
                 descriptors = [line.other.fileno(), _opened(given, folder, os.O_PATH)]
                 descriptors += self._outputs(given, asked, wish.output)
-                # The original may write wherever a copy may. A whole copy has the same bounds.
-                if self._word == COPY and confined.confinement() == confine.LANDLOCK:
+                # An original may write wherever a copy may. A copy's own copies have its bounds.
+                if self.narrows and confined.confinement() == confine.LANDLOCK:
                     may_write = [str(folder), *guest.writable()]
                     if guest.has_branches:
                         may_write += [str(self._home), self.memory_at]

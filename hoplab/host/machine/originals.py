@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from hoplab.host.machine import confined, memory, private
-from hoplab.host.machine.copies import END_S, Asked, Line, Standing, Wish, copied
+from hoplab.host.machine import confined, images, memory, private
+from hoplab.host.machine.copies import COPY, END_S, WHOLE, Asked, Line, Standing, Wish, copied
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Guest
 from hoplab.host.machine.launcher import confine
@@ -37,8 +37,11 @@ class Original(Standing):
     """A guest that stands by, or is about to. Its copies have their folders in ``home``, and their
     results in ``room``."""
 
+    narrows = True
+
     def __init__(self, wish: Wish, home: Path, room: Path) -> None:
         self._stands = False
+        self._reader: threading.Thread | None = None
         guest, boot = wish.guest, wish.boot
         with contextlib.ExitStack() as stack:
             self._folder = stack.enter_context(private.guest_folder())
@@ -50,42 +53,44 @@ class Original(Standing):
             line = Line()
             stack.callback(line.close)
             may_write = [str(self._folder), memory_at, str(home.resolve()), str(room)]
-            number = line.other.fileno()
+            # Its output is as a run's: how the kernel treats it depends on what it is.
+            begun = confined.Start(
+                command, wish.core.number, self._folder, may_write, guest.readable()
+            )
+
+            def launch(stack: contextlib.ExitStack, image: int | None) -> subprocess.Popen[bytes]:
+                process = begun.process(line.other.fileno(), image)
+                stack.callback(_end, process)
+                return process
+
+            place = images.place(guest, wish.argv, boot)
+            stack.callback(self._forget_copies)
             with line.other:
-                self._process = subprocess.Popen(
-                    confined.launched(
-                        wish.core.number, may_write, command, guest.readable(), number
-                    ),
-                    pass_fds=(number,),
-                    cwd=self._folder,
-                    stdin=subprocess.DEVNULL,
-                    # As a run's: how the kernel treats it depends on what it is.
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
+                self._process, is_from_image = images.start(stack, launch, line.own, place)
+            self._place = None if is_from_image else place
+            """Where its image is to be written."""
             results = guest.template(self._folder)
             pid, size_mb = self._process.pid, boot.memory_mb
-            super().__init__(pid, line.own, memory_at, size_mb, home, results)
+            # What a copy keeps in another's memory is in the image already.
+            word = WHOLE if is_from_image else COPY
+            super().__init__(pid, line.own, memory_at, size_mb, home, results, word)
             if guest.is_copied_later:
                 line.go()
             # It says how far it is, and would wait for somebody to read that.
             self._reader = threading.Thread(target=self._read, name="original", daemon=True)
             self._reader.start()
-            stack.callback(self._end)
             self._stack = stack.pop_all()
 
     def close(self) -> None:
         """End the original. Its copies go on."""
         self._stack.close()
 
-    def _end(self) -> None:
-        kill(self._process)
-        while answer := self.answer():
-            self.reap(copied(answer))  # nobody has taken it
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
-        self._reader.join(END_S)
+    def _forget_copies(self) -> None:
+        """When it has ended: end copies that nobody has taken."""
+        if self._reader is not None:
+            while answer := self.answer():
+                self.reap(copied(answer))
+            self._reader.join(END_S)
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -109,7 +114,15 @@ class Original(Standing):
             select.select([self.line], [], [])
         if not self.answer():
             raise GuestFailed("guest kernel: ended before it stood by")
+        if self._place is not None:
+            images.keep(self.pid, self.line, self._place)
         self._stands = True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    kill(process)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(END_S)
 
 
 class Originals:

@@ -69,14 +69,21 @@ def _make(named: Path) -> None:
     _require_trust(path)
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
+    require_own(path)
+    with contextlib.suppress(FileExistsError):
+        (path / GUESTS).mkdir(mode=0o700)
+    _try_executing(path)
+
+
+def require_own(path: Path) -> None:
+    """Raise PermissionError unless this is a folder of this user alone, which nobody else may
+    replace."""
+    _require_trust(path)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise PermissionError(0, "is not a folder")
     if found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise PermissionError(0, "is open to others")
-    with contextlib.suppress(FileExistsError):
-        (path / GUESTS).mkdir(mode=0o700)
-    _try_executing(path)
 
 
 def _require_trust(path: Path) -> None:

@@ -103,6 +103,8 @@ class _Borrowed(Copy):
 class _Kept(Standing):
     """The other command's guest, at the end of a ``connection``."""
 
+    narrows = True
+
     def __init__(self, place: Place, connection: socket.socket, memory_mb: int) -> None:
         home, results = Path(place.home), Path(place.results)
         super().__init__(place.pid, connection, place.memory, memory_mb, home, results)

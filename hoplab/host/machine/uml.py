@@ -14,12 +14,13 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from hoplab.host.machine import confined, memory, private, processes
+from hoplab.host.machine import confined, images, memory, private, processes
 from hoplab.host.machine.copies import Copy, Line, Output, Source, Standing, Wish
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
@@ -46,9 +47,9 @@ class Streams:
 
     In virtual time a command that ``stands_by`` has /dev/hoplab-host, where a read holds the whole
     guest until something comes. There it asks once whether to go on, and may do so as a copy of
-    another guest, one of the ``originals``. Then ``attend`` receives the host's end, to keep and to
-    close, and the guest to be copied further if it is a copy. ``on_hold`` receives the function to
-    call when a wait there begins and ends.
+    another guest, one of the ``originals``. Unless it ``is_cold``, it may start from an image. Then
+    ``attend`` receives the host's end, to keep and to close, and the guest to be copied further if
+    it is a copy. ``on_hold`` receives the function to call when a wait there begins and ends.
     """
 
     stdin: int | IO[bytes] = subprocess.DEVNULL
@@ -61,6 +62,7 @@ class Streams:
     on_hold: Callable[[Callable[[bool], None]], None] | None = None
     stands_by: bool = False
     originals: Source | None = None
+    is_cold: bool = False
     attend: Callable[[socket.socket, Standing | None], None] | None = None
 
     def attended(self, line: Line, standing: Standing | None) -> None:
@@ -179,27 +181,54 @@ def _booted(
     may_write = [str(folder), os.path.realpath(folder / private.MEMORY), *guest.writable()]
     if streams.line is not None and not boot.virtual:
         command.append(f"con3=fd:{LINE_FD},fd:{LINE_FD}")
-    line = streams.line
+    files = streams.stdin, _stdout(streams), streams.stderr
+    begun = confined.Start(command, core.number, folder, may_write, guest.readable(), *files)
     talk = Line() if streams.stands_by else None
     if talk is not None:
         stack.callback(talk.other.close)
-        line = talk.other.fileno()
-        if guest.can_be_copied:
-            talk.go()
-    with _held_signals():
-        process = subprocess.Popen(
-            confined.launched(core.number, may_write, command, guest.readable(), line),
-            pass_fds=() if line is None else (line,),
-            cwd=folder,
-            stdin=streams.stdin,
-            stdout=subprocess.PIPE if streams.on_line is not None else streams.stdout,
-            stderr=streams.stderr,
-            start_new_session=True,
-        )
-        stack.callback(_end, process)
-    if talk is not None:
-        streams.attended(talk, None)
+    line = streams.line if talk is None else talk.other.fileno()
+    # It ends after the guest, which it may wait for.
+    writer = stack.enter_context(ThreadPoolExecutor(1, "image"))
+
+    def launch(stack: contextlib.ExitStack, image: int | None) -> subprocess.Popen[bytes]:
+        with _held_signals():
+            process = begun.process(line, image)
+            stack.callback(_end, process)
+        return process
+
+    if talk is None:
+        return launch(stack, None), folder
+    place = images.place(guest, argv, boot) if _may_have_image(streams) else None
+    process, is_from_image = images.start(stack, launch, talk.own, place)
+    if place is not None and not is_from_image:
+        # Meanwhile the guest boots, and others have things to do.
+        writer.submit(_let_go, guest, talk, streams, (process.pid, place))
+    else:
+        _let_go(guest, talk, streams)
     return process, folder
+
+
+def _stdout(streams: Streams) -> int | IO[bytes] | None:
+    return subprocess.PIPE if streams.on_line is not None else streams.stdout
+
+
+def _may_have_image(streams: Streams) -> bool:
+    """Return whether nobody wants a guest that boots, or has its line from the start. A new process
+    tells the files of an image apart where its output is a pipe of its own."""
+    is_wanted = not streams.is_cold and streams.attend is None
+    return is_wanted and streams.on_line is not None and streams.stdin == subprocess.DEVNULL
+
+
+def _let_go(
+    guest: Guest, talk: Line, streams: Streams, image: tuple[int, Path] | None = None
+) -> None:
+    """Let a guest go on when it stands by, after its ``image`` has been written: its process, and
+    the image's place."""
+    if image is not None:
+        images.keep(image[0], talk.own, image[1])
+    if guest.can_be_copied:
+        talk.go()
+    streams.attended(talk, None)
 
 
 def _status(folder: Path) -> int | None:

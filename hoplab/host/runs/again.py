@@ -73,7 +73,7 @@ def _compare(
             steps = stack.enter_context(decisions.repeated(decided))
             on: Kind = kinds.Sealed(machine or select.chosen(), steps)
         elif machine is not None:
-            on = kinds.Sealed(machine)
+            on = kinds.Sealed(machine, is_cold=True)
         else:
             on = kinds.chosen(manifest.machine, scenario, find)
         again = launch.perform(RunRequest(scenario, on, out=where))

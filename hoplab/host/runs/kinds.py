@@ -128,6 +128,8 @@ class Sealed(Runnable):
     steps: Steps | None = None
     originals: Source | None = None
     """Guests to be copies of, if this is to be one."""
+    is_cold: bool = False
+    """Whether it boots if it is no copy, also where there is an image to start from."""
 
     @property
     def name(self) -> Where:  # type: ignore[override]
@@ -166,7 +168,7 @@ class Sealed(Runnable):
             )
 
     def run(self, scenario: Resolved, out: Path, watched: Watched) -> int:
-        streams = Streams(stands_by=True, originals=self.originals)
+        streams = Streams(stands_by=True, originals=self.originals, is_cold=self.is_cold)
         if self.steps is not None:
             hold, attend = self.steps.held_by, self.steps.attend
             streams = replace(streams, on_hold=hold, attend=attend)
@@ -314,19 +316,20 @@ def chosen(
     machine_file: Path | None = None,
     machine: Machine | None = None,
     originals: Source | None = None,
+    is_cold: bool = False,
 ) -> Runnable:
     """Return the machine for a run. A guest uses ``machine``, ``machine_file``, this checkout's
     machine or the installed one. If others build the network, ``find`` looks for the builder. A
-    sealed guest may be a copy of one of the ``originals``."""
+    sealed guest may be a copy of one of the ``originals``. It boots if it ``is_cold``."""
     if where is Where.HOST:
         return ThisHost(builder_of(scenario, find))
     if machine is not None:
-        return Sealed(machine, originals=originals)
+        return Sealed(machine, originals=originals, is_cold=is_cold)
     if machine_file is None:
         builder = builder_of(scenario, find)
         if builder or _takes_hosts_programs(scenario):
             return OwnGuest(builder)
-    return Sealed(select.chosen(machine_file), originals=originals)
+    return Sealed(select.chosen(machine_file), originals=originals, is_cold=is_cold)
 
 
 def attended(where: Where, scenario: Resolved, find: Find = none_here) -> Attendable:

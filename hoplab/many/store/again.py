@@ -66,7 +66,9 @@ def make(entry: Entry, out: Path, given: bool = False, originals: Originals | No
     trust.require(own, entry.called, given, programs=bool(scenario.program))
     try:
         manifest = perform(
-            RunRequest(scenario, Sealed(own, originals=originals), out=out),
+            RunRequest(
+                scenario, Sealed(own, originals=originals, is_cold=originals is None), out=out
+            ),
             Observers(on_results=report.render),
         )
     except OF_THIS_PLACE:

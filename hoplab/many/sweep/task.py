@@ -138,7 +138,8 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
         out = Path(name) / "run"
         error: HoplabError | None = None
         try:
-            machine = Sealed(own, originals=None if request.cold else originals)
+            copied = None if request.cold else originals
+            machine = Sealed(own, originals=copied, is_cold=request.cold)
             perform(RunRequest(scenario, machine, out=out))
         except OF_THIS_PLACE:
             raise

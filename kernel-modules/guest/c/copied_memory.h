@@ -52,6 +52,11 @@ int kept_memory(void)
 	return kept_fd;
 }
 
+int physmem_descriptor(void)
+{
+	return physmem_fd;
+}
+
 static int physmem_fd_of(unsigned long phys)
 {
 	return page_is_kept(phys) ? kept_fd : physmem_fd;

@@ -14,6 +14,9 @@
  * ends. So the call returns in each copy, in the same state as after "go": a run does not depend on whether it was
  * copied.
  *
+ * By "image" the guest waits while the host writes its memory to a file. A guest that starts from that file stands by
+ * as this one did, and says "copied" first. It keeps pages in the file as a copy does in its original's memory.
+ *
  * A copy shares pages with its original, which therefore never goes on once it has been copied. A whole copy shares
  * none with the guest that it is a copy of, which may go on, and be a copy itself. It keeps what that one keeps in an
  * original's memory. The host must wait for "copied" before it says "go".
@@ -51,6 +54,7 @@
 #define pte_mkneedsync pte_mknewpage
 #define STUB_BEGIN TASK_SIZE
 #define using_seccomp 0
+#define renew_stub_program() 0
 #else
 #define STUB_BEGIN STUB_START
 /* The process that runs is the one of its address space. */
@@ -62,8 +66,11 @@
 /* All these are in this process's own memory, not in the guest's, which original and copy share at first. */
 static int own_line, closed;
 static int came[COPY_DESCRIPTORS];
-/* Whether it keeps pages in an original's memory; whether a copy keeps pages in its own; whether it is a new copy. */
-static bool is_copy, has_shared, has_become_copy;
+/*
+ * Whether it keeps pages in an original's memory; whether a copy keeps pages in its own. Whether it is a new copy;
+ * whether it has just started from an image.
+ */
+static bool is_copy, has_shared, has_become_copy, is_from_image;
 /* Bits by page frame: pages that a copy keeps in the original's memory, and all those that are not copied */
 static unsigned long *kept_pages, *left_pages;
 
@@ -257,6 +264,21 @@ static bool make_copy(bool is_whole)
 	return false;
 }
 
+/* Returns true in a guest that has started from the image, false in the one that it is of. */
+static bool stand_for_image(void)
+{
+	char answer[LONGEST];
+	int length;
+
+	if (is_copy || has_shared || !find_pages(false)) {
+		refuse(own_line, "no image");
+		return false;
+	}
+	length = scnprintf(answer, sizeof(answer), "image %d", physmem_descriptor());
+	is_from_image = os_stand_for_image(own_line, answer, length);
+	return is_from_image;
+}
+
 /* On this process's own stack; see os_copy_process(). */
 static void wait_for_requests(void *unused)
 {
@@ -264,7 +286,7 @@ static void wait_for_requests(void *unused)
 	bool is_whole;
 	int length;
 
-	has_become_copy = false;
+	has_become_copy = is_from_image = is_whole = false;
 	for (;;) {
 		length = os_take_request(own_line, text, sizeof(text) - 1, came);
 		if (length == -EMSGSIZE) {
@@ -280,13 +302,16 @@ static void wait_for_requests(void *unused)
 		}
 		text[length] = '\0';
 		is_whole = strcmp(text, "whole") == 0;
-		if (strcmp(text, "go") == 0) {
+		if (strcmp(text, "image") == 0 && came[0] < 0) {
+			if (stand_for_image())
+				break;
+		} else if (strcmp(text, "go") == 0) {
 			/* What copies have in this memory must stay as it is. */
 			if (!has_shared && came[0] < 0)
 				return;
 			refuse(own_line, "go after copies, or with descriptors");
 		} else if (!is_whole && strcmp(text, "copy") != 0) {
-			refuse(own_line, "neither go, copy nor whole");
+			refuse(own_line, "neither go, copy, whole nor image");
 		} else if (!is_whole && is_copy) {
 			/* What that one kept would be in the memory of two. */
 			refuse(own_line, "a copy makes whole copies only");
@@ -364,6 +389,17 @@ void current_mm_renew(void)
 	__switch_mm(id);
 }
 
+/* What belongs to a process of the host. */
+static void renew_process(void)
+{
+	require(os_timer_create(), "timer");
+	require(renew_epoll(), "epoll");
+	for_each_context(forget_process);
+	__switch_mm(&current->mm->context.id);
+	/* One that nobody waits for any more is nobody's to end. */
+	require(os_write_file(own_line, "copied", 6), "line");
+}
+
 /* Returns 0 where the guest, or a copy of it, goes on; else what is wrong with the line. */
 long hoplab_stand_by(int line)
 {
@@ -372,18 +408,19 @@ long hoplab_stand_by(int line)
 		return -ENOTTY;
 	own_line = line;
 	closed = 0;
-	fetch_registers();
-	initial_thread_cb(wait_for_requests, NULL);
-	if (!has_become_copy)
-		return closed;
-	require(os_copy_descriptors(line, came), "descriptors");
-	require(os_bind_by_rules(came[COPY_RULES]), "rules");
-	os_close_descriptors(came);
-	require(os_timer_create(), "timer");
-	require(renew_epoll(), "epoll");
-	for_each_context(forget_process);
-	__switch_mm(&current->mm->context.id);
-	/* One that nobody waits for any more is nobody's to end. */
-	require(os_write_file(line, "copied", 6), "line");
+	do {
+		fetch_registers();
+		initial_thread_cb(wait_for_requests, NULL);
+		if (!has_become_copy)
+			return closed;
+		if (is_from_image) {
+			require(renew_stub_program(), "stub");
+		} else {
+			require(os_copy_descriptors(line, came), "descriptors");
+			require(os_bind_by_rules(came[COPY_RULES]), "rules");
+			os_close_descriptors(came);
+		}
+		renew_process();
+	} while (is_from_image);
 	return 0;
 }

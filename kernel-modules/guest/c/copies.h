@@ -22,6 +22,8 @@ void find_page_array(unsigned long *from, unsigned long *to);
 int page_is_kept(unsigned long phys);
 /* The original's memory, which a copy's processes map too; -1 in a guest that is no copy. */
 int kept_memory(void);
+/* Of this guest's own memory. */
+int physmem_descriptor(void);
 /* From now on the page is the copy's own, with its content or for a new one. */
 void release_kept_page(unsigned long phys, int with_content);
 int release_kept_address(unsigned long address);
@@ -47,5 +49,12 @@ int os_copy_descriptors(int line, const int *descriptors);
 void os_close_descriptors(int *descriptors);
 int os_bind_by_rules(int rules);
 void os_end(void);
+
+/* image_on_host.h. */
+int os_stand_for_image(int line, const char *answer, int length);
+void os_start_from_image(void);
+
+/* process.c of later kernels: the program of each process of the guest, a file without a name. */
+int renew_stub_program(void);
 
 #endif

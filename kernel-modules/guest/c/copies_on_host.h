@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <as-layout.h>
@@ -117,6 +118,21 @@ static int is_left(const unsigned long *left, unsigned long pages, unsigned long
 	return page < pages && (left[page / BITS] >> page % BITS & 1);
 }
 
+/* As copy_file_range(2), also where the files are in two file systems. */
+static ssize_t copy_part(int from, loff_t *at, int to, loff_t *put, size_t size)
+{
+	ssize_t done = copy_file_range(from, at, to, put, size, 0);
+
+	if (done >= 0 || errno != EXDEV)
+		return done;
+	if (lseek(to, *put, SEEK_SET) < 0)
+		return -1;
+	done = sendfile(to, from, at, size);
+	if (done > 0)
+		*put += done;
+	return done;
+}
+
 static int copy_pages(int from, int to, const unsigned long *left, unsigned long pages)
 {
 	off_t at = 0, end;
@@ -131,7 +147,7 @@ static int copy_pages(int from, int to, const unsigned long *left, unsigned long
 			while (at < end && !is_left(left, pages, at / UM_KERN_PAGE_SIZE))
 				at += UM_KERN_PAGE_SIZE;
 			while (begin < at) {
-				ssize_t done = copy_file_range(from, &begin, to, &put, at - begin, 0);
+				ssize_t done = copy_part(from, &begin, to, &put, at - begin);
 
 				if (done <= 0)
 					return done < 0 ? -errno : -EIO;
@@ -168,7 +184,7 @@ int os_copy_page(int from, int to, unsigned long long offset)
 {
 	loff_t at = offset, put = offset;
 
-	return copy_file_range(from, &at, to, &put, UM_KERN_PAGE_SIZE, 0) == UM_KERN_PAGE_SIZE ? 0 : -errno;
+	return copy_part(from, &at, to, &put, UM_KERN_PAGE_SIZE) == UM_KERN_PAGE_SIZE ? 0 : -errno;
 }
 
 int os_write_memory(int fd, const void *from, unsigned long long offset, unsigned long size)

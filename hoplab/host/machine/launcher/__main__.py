@@ -6,7 +6,7 @@ possible from inside. Python must not run between fork and exec of a process wit
 process has a single thread. Isolated and without site (``python -I -S``) it starts in 20 ms:
 
     launcher '{"parent": …, "core": …, "confinement": …, "writable": […],
-              "readable": […], "line": …, "command": […]}'
+              "readable": […], "line": …, "image": …, "command": […]}'
     launcher --facts      say what is to be had of it
 """
 
@@ -21,7 +21,7 @@ import sys
 
 # They are beside this file; no package is in reach.
 import confine  # type: ignore[import-not-found]
-from descriptors import CONSOLE_FD, LINE_FD  # type: ignore[import-not-found]
+from descriptors import CONSOLE_FD, IMAGE_FD, LINE_FD  # type: ignore[import-not-found]
 
 CONSOLE_LOG = "console.log"
 PR_SET_PDEATHSIG = 1
@@ -51,6 +51,8 @@ def main(argument: str) -> None:
     try:
         if wanted.get("line") is not None:
             os.dup2(wanted["line"], LINE_FD)
+        if wanted.get("image") is not None:
+            os.dup2(wanted["image"], IMAGE_FD)
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != wanted["parent"]:
