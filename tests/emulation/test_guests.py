@@ -125,6 +125,35 @@ def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
     assert int(done.stdout, 16) & 0x0040000
 
 
+EXCHANGED = """
+import os, sys
+for number, name in ((20, "image"), (3, "line")):
+    os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_descriptors_may_have_the_numbers_of_each_other(tmp_path: Path) -> None:
+    wanted = {
+        "parent": os.getpid(),
+        "core": min(os.sched_getaffinity(0)),
+        "confinement": "none",
+        "writable": [],
+        "line": 3,
+        "image": 20,
+        "command": ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))],
+    }
+    launcher = [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)]
+    done = subprocess.run(
+        [sys.executable, "-c", EXCHANGED, *launcher], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert [Path(line).name for line in done.stdout.splitlines()] == [
+        "console.log",
+        "line",
+        "image",
+    ]
+
+
 SOCKETS = """
 import socket, sys
 for family, kind in ((2, 2), (2, 1), (10, 2), (16, 3), (1, 1)):

@@ -13,6 +13,7 @@ process has a single thread. Isolated and without site (``python -I -S``) it sta
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -45,14 +46,19 @@ def main(argument: str) -> None:
         print(json.dumps({"confinement": confine.available(), "environment": ENVIRONMENT}))
         return
     wanted = json.loads(argument)
+    places = {LINE_FD: wanted.get("line"), IMAGE_FD: wanted.get("image")}
+    # One may have the number that is another's place.
+    given = {
+        place: fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, max(places) + 1)
+        for place, number in places.items()
+        if number is not None
+    }
     console = os.open(CONSOLE_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     os.dup2(console, CONSOLE_FD)
     os.set_inheritable(CONSOLE_FD, True)  # it may have the same number
     try:
-        if wanted.get("line") is not None:
-            os.dup2(wanted["line"], LINE_FD)
-        if wanted.get("image") is not None:
-            os.dup2(wanted["image"], IMAGE_FD)
+        for place, number in given.items():
+            os.dup2(number, place)
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != wanted["parent"]:
