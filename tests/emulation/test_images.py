@@ -154,18 +154,22 @@ def test_where_an_image_does_not_serve_a_guest_boots_and_writes_another(
 def test_a_guest_runs_where_its_image_cannot_be_written(
     tmp_path: Path, folder: Path, started: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk is full, the cache is no folder, or the kernel has a file that nobody knows."""
+    """The disk is full, the cache is no folder, the kernel has a file that nobody knows, or random
+    addresses."""
     with monkeypatch.context() as patch:
         patch.setattr(dumped, "ROOM", 1 << 40)
         assert carried_out(tmp_path / "run", "print('here')") == ["here", "0"]
     with monkeypatch.context() as patch:
         patch.setattr(dumped, "NULL", 0)
         assert carried_out(tmp_path / "run", "print('here')") == ["here", "0"]
+    with monkeypatch.context() as patch:
+        patch.setattr(dumped, "ADDR_NO_RANDOMIZE", 1 << 31)
+        assert carried_out(tmp_path / "run", "print('here')") == ["here", "0"]
     assert not [*folder.iterdir()]
     folder.rmdir()
     folder.write_text("")
     assert carried_out(tmp_path / "run", "print('here')") == ["here", "0"]
-    assert started == [False] * 3
+    assert started == [False] * 4
 
 
 def test_images_in_a_folder_that_others_may_write_are_left_alone(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hoplab.host.machine.launcher.descriptors import CONSOLE_FD
+from hoplab.host.machine.launcher.descriptors import ADDR_NO_RANDOMIZE, CONSOLE_FD
 
 NAME = b"hoplab image 1"
 MOST_PARTS, MOST_FILES = 48, 32
@@ -47,6 +47,8 @@ def write(pid: int, memory: int, to: int) -> None:
     memory. Raises `OSError` if that cannot be, and ValueError if the process has what a new one
     cannot have."""
     process = Path(f"/proc/{pid}")
+    if not int((process / "personality").read_text("ascii"), 16) & ADDR_NO_RANDOMIZE:
+        raise ValueError("has random addresses")
     files = _files(process, memory)
     vdso, heap_end, parts = _parts(process)
     at = _copy(process / "fd" / str(memory), to)

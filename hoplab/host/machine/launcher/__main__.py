@@ -22,13 +22,15 @@ import sys
 
 # They are beside this file; no package is in reach.
 import confine  # type: ignore[import-not-found]
-from descriptors import CONSOLE_FD, IMAGE_FD, LINE_FD  # type: ignore[import-not-found]
+from descriptors import (  # type: ignore[import-not-found]
+    ADDR_NO_RANDOMIZE,
+    CONSOLE_FD,
+    IMAGE_FD,
+    LINE_FD,
+)
 
 CONSOLE_LOG = "console.log"
 PR_SET_PDEATHSIG = 1
-ADDR_NO_RANDOMIZE = 0x0040000
-"""Kernels of 7.x start themselves anew without random addresses, unless they have none. They
-then need a /proc, which a sealed machine's root may lack."""
 ENVIRONMENT = {
     "HOME": "/proc/self/cwd",
     "PATH": "/usr/bin:/bin",
