@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.front.commands.options import scenario_of
-from hoplab.host.machine import dumped, images, uml
+from hoplab.host.machine import dumped, images, private, uml
 from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.uml import Streams
 from hoplab.host.runs.kinds import Sealed
@@ -182,16 +182,22 @@ def test_images_in_a_folder_that_others_may_write_are_left_alone(
 
 
 def test_the_oldest_images_go(tmp_path: Path, folder: Path) -> None:
+    """What another command writes stays, and what a killed one has left goes."""
     folder.mkdir(mode=0o700)
+    own = private.lock(folder / "new-of-another")
+    (folder / "new-left").touch()
     for n in range(images.MOST + 2):
         (folder / f"old-{n}").touch()
         os.utime(folder / f"old-{n}", (n, n))
     carried_out(tmp_path / "run", "print('here')")
     left = {path.name for path in folder.iterdir()}
     assert len(left) == images.MOST
-    assert {name for name in left if name.startswith("old")} == {
-        f"old-{n}" for n in range(3, images.MOST + 2)
+    assert {name for name in left if "-" in name} == {
+        "new-of-another",
+        *(f"old-{n}" for n in range(4, images.MOST + 2)),
     }
+    assert own is not None
+    os.close(own)
 
 
 def test_what_differs_in_its_boot_is_not_in_its_image(

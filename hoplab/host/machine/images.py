@@ -9,6 +9,7 @@ to the byte. An image serves guests that boot alike, on this computer until that
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import platform
@@ -124,6 +125,7 @@ def _write(pid: int, memory: int, place: Path) -> None:
     made = Path(name)
     try:
         with os.fdopen(descriptor, "wb"):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
             dumped.write(pid, memory, descriptor)
         made.replace(place)
     except BaseException:
@@ -133,7 +135,11 @@ def _write(pid: int, memory: int, place: Path) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove what was not used lately, also what a killed command has left."""
+    """Remove what was not used lately, and what a killed command has left."""
+    for path in folder.glob(f"{NEW}*"):
+        if (own := private.lock(path)) is not None:
+            path.unlink(missing_ok=True)
+            os.close(own)
     found = sorted(folder.iterdir(), key=_used, reverse=True)
     for path in found[MOST:]:
         path.unlink(missing_ok=True)
