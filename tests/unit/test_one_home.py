@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.machine import assemble
-from hoplab.host.machine.launcher.descriptors import LINE_FD
+from hoplab.host.machine import assemble, dumped
+from hoplab.host.machine.launcher.descriptors import IMAGE_FD, LINE_FD
 from hoplab.model.keys.declare import LEAST_DBM, MAX_COORDINATE_M, MOST_DBM
 from hoplab.model.keys.radio import NO_RTS
 from hoplab.model.resources import PROJECT
@@ -19,6 +19,7 @@ from tests.unit.test_linked import linked
 ENGINE = "medium-core"
 """Its own tests keep its levels."""
 REQUEST = "daemons/channel/src/request.rs"
+IMAGE = "kernel-modules/guest/c/image_on_host.h"
 A_PATH = re.compile(
     r"(?<![\w./-])(?:hoplab|daemons|docs|kernel-modules|tests|scripts|experiments)/[\w./-]+"
     r"\.(?:py|rs|c|h|md|toml|json|lds)\b"
@@ -47,6 +48,9 @@ KERNELS_HEADERS = "hoplab/"
         (MOST_DBM, REQUEST, "MOST_DBM: f64 ="),
         (NO_RTS, "daemons/channel/src/config.rs", "NO_RTS: usize ="),
         (LINE_FD, "kernel-modules/guest/c/host.c", "#define HOST_DESCRIPTOR"),
+        (IMAGE_FD, IMAGE, "#define IMAGE_DESCRIPTOR"),
+        (dumped.MOST_PARTS, IMAGE, "#define MOST_PARTS"),
+        (dumped.MOST_FILES, IMAGE, "#define MOST_FILES"),
     ],
 )
 def test_other_languages_have_the_same_number(value: float, file: str, named: str) -> None:
