@@ -116,6 +116,32 @@ def test_memory_goes_by_the_scenario_alone_and_in_steps() -> None:
     assert memory.needed_mb(200, 250, 1e6) == memory.LARGEST_MB
 
 
+def test_a_commands_own_work_is_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a second it computed for 0.7 s on core 1, and others for 0.2 s there and 0.5 s on core 0.
+    counts = iter([{0: (0, 0), 1: (0, 0)}, {0: (50, 100), 1: (90, 100)}])
+    own_s = iter([1.0, 1.7])
+    monkeypatch.setattr(Load, "_read", staticmethod(lambda: next(counts)))
+    monkeypatch.setattr(cores.time, "process_time", lambda: next(own_s))
+    monkeypatch.setattr(cores, "_here", lambda: 1)
+    monkeypatch.setattr(cores, "TICKS_A_SECOND", 100)
+    assert Load().since_last() == {0: 0.5, 1: pytest.approx(0.2)}
+
+
+def test_only_a_command_that_just_began_waits_for_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(cores.time, "sleep", waits.append)
+    for age_s, wait_s in ((0.02, 0.03), (1.0, 0.0)):
+        ages = iter([age_s, age_s])
+        monkeypatch.setattr(Load, "age_s", property(lambda load, ages=ages: next(ages)))
+        cores._lately()
+        assert waits.pop() == pytest.approx(wait_s)
+    # A sample of long ago says nothing of now.
+    ages = iter([60.0, 0.0])
+    monkeypatch.setattr(Load, "age_s", property(lambda load: next(ages)))
+    cores._lately()
+    assert waits == [cores.SAMPLE_S]
+
+
 @pytest.fixture
 def two_cores(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
     """Cores 0 and 1, as busy as the test says; moving is recorded in ``moved``."""

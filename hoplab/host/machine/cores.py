@@ -17,7 +17,9 @@ from pathlib import Path
 
 from hoplab.host.machine import private
 
-SAMPLE_S = 0.05
+SAMPLE_S, SAMPLES_LAST_S = 0.05, 5.0
+"""The shortest sample of the cores' load, and how long one counts."""
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 IDLE_ENOUGH = 0.5
 """Busy share of a core below which a guest may move to it."""
 CROWDED = 0.25
@@ -30,9 +32,9 @@ class Core:
     def __init__(self) -> None:
         self._allowed = sorted(os.sched_getaffinity(0))
         self._folder = private.folder()
-        self._load = Load()
         self._lock: int | None = None
         self.number = self._choose()
+        self._load = Load()
 
     def close(self) -> None:
         """Release the core for others."""
@@ -43,8 +45,7 @@ class Core:
     def _choose(self) -> int:
         if len(self._allowed) == 1:
             return self._allowed[0]
-        time.sleep(SAMPLE_S)
-        busy = self._load.since_last()
+        busy = _lately()
         random.shuffle(self._allowed)  # equal cores must not all lead to the first
         ranked = sorted(self._allowed, key=lambda core: round(4 * busy.get(core, 0.0)))
         for core in ranked:
@@ -81,19 +82,30 @@ class Core:
 
 
 class Load:
-    """The load of every core of the machine, from all users."""
+    """The load of every core of the machine, from all users but this process."""
 
     def __init__(self) -> None:
         self._last = self._read()
+        self._own_s = time.process_time()
+        self._taken_s = time.monotonic()
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the last call of `since_last`, or since this object was made."""
+        return time.monotonic() - self._taken_s
 
     def since_last(self) -> dict[int, float]:
         """Return the busy share by core since the last call, without entries for unknown cores."""
         before, self._last = self._last, self._read()
+        then_s, self._own_s = self._own_s, time.process_time()
+        self._taken_s = time.monotonic()
+        own = {_here(): (self._own_s - then_s) * TICKS_A_SECOND}
         shares = {}
         for core, (busy, total) in self._last.items():
             then_busy, then_total = before.get(core, (busy, total))
             if total > then_total:
-                shares[core] = (busy - then_busy) / (total - then_total)
+                others = busy - then_busy - own.get(core, 0.0)
+                shares[core] = max(0.0, others) / (total - then_total)
         return shares
 
     @staticmethod
@@ -107,6 +119,26 @@ class Load:
                     ticks = [int(word) for word in words[:8]]
                     counts[int(name[3:])] = (sum(ticks) - ticks[3] - ticks[4], sum(ticks))
         return counts
+
+
+_watched = Load()
+"""From the moment on when a command begins, so that none has to wait for a sample."""
+
+
+def _lately() -> dict[int, float]:
+    """Return the busy share of each core in the last few seconds."""
+    if _watched.age_s > SAMPLES_LAST_S:
+        _watched.since_last()
+    time.sleep(max(0.0, SAMPLE_S - _watched.age_s))
+    return _watched.since_last()
+
+
+def _here() -> int:
+    """Return the core that this process is on (proc_pid_stat(5), field 39)."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
+        return int(text.rpartition(")")[2].split()[36])
+    return -1
 
 
 def _tasks(process: int) -> list[int]:
