@@ -8,7 +8,7 @@ import random
 import socket
 import struct
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 
 DSR, LACK, NO_NEXT_HEADER = 48, 253, 59
 FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.system.processes import program
 from tests.emulation.false_packets import Raw, false_dsr, false_lack, false_segment
 

@@ -51,7 +51,7 @@ def test_a_file_survives_a_lossy_path(network, tmp_path):
 @pytest.mark.hoplab
 def test_keepalive_gives_up_on_a_silent_peer_after_two_hours(network):
     """As RFC 1122 4.2.3.6 and Linux's defaults have it: 7200 s, then nine probes 75 s apart."""
-    from hoplab.guest.network.namespaces import inside
+    from hoplab.guest.network.inside import inside
 
     net = network({"topology": {"kind": "pair"}, "routing": {"protocol": "static"}})
     with inside("n1"):

@@ -20,7 +20,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.hosts import Hosts
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.system.processes import STOP_GRACE_S, Change, Daemons, beside, last_line
 from hoplab.host.runs import folder
 from hoplab.model.errors import DaemonDied

@@ -155,7 +155,7 @@ class Decisions(Acts):
 
     def _scheme(self, request: requests.Scheme, t_s: float) -> None:
         radio = self._built.plan.scenario.radio.model_copy(update={"mcs": request.mcs})
-        wifi.fix_scheme(wifi.wiphy_in(request.station), radio)
+        wifi.fix_scheme(wifi.only_phy(request.station)[1], radio)
         self._runtime.event(t_s, request.station, "mcs", f"mcs={request.mcs}")
 
     def _reseed(self, request: requests.Reseed, t_s: float) -> None:
@@ -166,5 +166,5 @@ class Decisions(Acts):
             self.ask(request)
 
     def _rate(self, request: requests.Rate, t_s: float) -> None:
-        wifi.fix_legacy_rate(wifi.wiphy_in(request.station), request.mbps)
+        wifi.fix_legacy_rate(wifi.only_phy(request.station)[1], request.mbps)
         self._runtime.event(t_s, request.station, "rate", f"mbps={request.mbps:g}")

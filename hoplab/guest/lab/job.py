@@ -25,7 +25,9 @@ from hoplab.guest.lab.started import Started, started
 from hoplab.guest.system import signals
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError, ResultsError
-from hoplab.model.keys.resolved import Resolved
+from hoplab.model.keys.dsr import DsrFile, DsrSettings
+from hoplab.model.keys.medium_file import RadioStation, Records
+from hoplab.model.keys.resolved import Resolved, ResolvedMedium
 from hoplab.model.network.plan import Plan, plan
 from hoplab.model.reading import OTHER_KINDS, content
 
@@ -33,6 +35,9 @@ REAL_TIME = "--real-time"
 PR_SET_NAME, PR_SET_TIMERSLACK = 15, 29
 NAME = b"hoplab-lab"
 """The process's own, by which `hoplab.host.runs.suspects` tells it from programs in Python."""
+MODELS = (Resolved, ResolvedMedium, RadioStation, Records, DsrFile, DsrSettings)
+"""What most runs check documents with. Each takes some ten milliseconds to make, which images and
+copies of a guest then have."""
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 Arrange = Callable[[Started, CleanUp], Planned]
@@ -55,6 +60,8 @@ def main(arguments: list[str]) -> int:
     signals.raise_on_signals()
     real_time = REAL_TIME in arguments
     if not real_time:
+        for model in MODELS:
+            model.model_rebuild()
         # What has been loaded stays. A copy that looked through it would copy its pages.
         gc.freeze()
         standby.stand_by()

@@ -35,7 +35,7 @@ from hoplab.guest.lab.session import Session
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.elfn import Elfn
 from hoplab.guest.network.hosts import Hosts
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.system import signals
 from hoplab.guest.system.note import NOTES
 from hoplab.guest.system.processes import program

@@ -25,7 +25,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.present import Present
 from hoplab.guest.lab.runtime import Action, Going, Runtime
 from hoplab.guest.lab.started import Started
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.model import writing
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys import requests

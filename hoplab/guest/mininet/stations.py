@@ -91,10 +91,10 @@ def _stations(out: Path, adopted: Callable[[str], None], plan: Plan, network: Ne
     for station in plan.scenario.station:
         namespaces.adopt(station.name, mininet.made[station.name]["pid"], adopted)
         lo = namespaces.index(station.name, build.LOOPBACK)
-        namespaces.netlink(station.name).link("set", index=lo, state="up")
+        namespaces.links(station.name).set(lo, up=True)
         build.settings(plan, namespaces, station)
         if station.radio:
-            (wlan,), phy = plan.wlans[station.name], wifi.only_phy(station.name)
+            (wlan,), (phy, _) = plan.wlans[station.name], wifi.only_phy(station.name)
             wifi.settle(namespaces, wlan, phy, plan.scenario.radio)
             _without_addresses(network, station.name)
             network.mac[station.name] = mininet.made[station.name]["mac"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST, genlmsg
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 
 FAMILY = "batadv"
 SET_MESH = 15

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from pyroute2.iwutil import IW
-
 from hoplab.guest.network import (
     buffers,
     cells,
@@ -24,6 +22,7 @@ from hoplab.guest.network import (
 )
 from hoplab.guest.network.hwsim import Radios
 from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.network.nl80211 import Wireless
 from hoplab.guest.system.counting import told
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.resolved import ResolvedBackbone, ResolvedCell
@@ -74,32 +73,30 @@ def own_stations(plan: Plan, network: Network) -> None:
     namespaces = network.namespaces
     if len(plan.scenario.station) > FEW:
         _allow_descriptors()
-    with contextlib.ExitStack() as stack:
-        if plan.radios:
-            radio = plan.scenario.radio
-            if radio.queue == "fq_codel":
-                hwsim.hold_back(radio.frames_ahead)
-            elif len(plan.scenario.station) > FEW:
-                hwsim.tell_few_flows_apart()
-            if (
-                radio.rules == "edca"
-                and radio.aggregation != "kernel"
-                and any(cell.security == "wpa3" for cell in plan.scenario.cell)
-            ):
-                hwsim.need_no_agreements()
-            network.radios = radios = Radios()
-            # A socket costs a millisecond of Python, so one socket moves all radios.
-            iw = stack.enter_context(IW())
-        for station in counted(plan, "sets up stations", plan.scenario.station):
-            namespaces.create(station.name)
-            settings(plan, namespaces, station)
-            for wlan in plan.wlans.get(station.name, ()):
-                _radio(plan, namespaces, wlan, radios, iw)
-                if station.queue is not None:
-                    index = namespaces.index(station.name, wlan.interface)
-                    netlink = namespaces.netlink(station.name)
-                    wired.above_radio(netlink, index, station.queue)
-            address(plan, namespaces, station)
+    if plan.radios:
+        radio = plan.scenario.radio
+        if radio.queue == "fq_codel":
+            hwsim.hold_back(radio.frames_ahead)
+        elif len(plan.scenario.station) > FEW:
+            hwsim.tell_few_flows_apart()
+        if (
+            radio.rules == "edca"
+            and radio.aggregation != "kernel"
+            and any(cell.security == "wpa3" for cell in plan.scenario.cell)
+        ):
+            hwsim.need_no_agreements()
+        network.radios = radios = Radios()
+        iw = Wireless(radios.over)
+    for station in counted(plan, "sets up stations", plan.scenario.station):
+        namespaces.create(station.name)
+        settings(plan, namespaces, station)
+        for wlan in plan.wlans.get(station.name, ()):
+            _radio(plan, namespaces, wlan, radios, iw)
+            if station.queue is not None:
+                index = namespaces.index(station.name, wlan.interface)
+                netlink = namespaces.netlink(station.name)
+                wired.above_radio(netlink, index, station.queue)
+        address(plan, namespaces, station)
 
 
 def _allow_descriptors() -> None:
@@ -111,7 +108,7 @@ def _allow_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
 
-def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: IW) -> None:
+def _radio(plan: Plan, namespaces: Namespaces, wlan: Wlan, radios: Radios, iw: Wireless) -> None:
     """Make a station's radio in its namespace: in the IBSS, or at rest for a cell or a mesh."""
     radio = plan.radio_of(wlan)
     width_mhz = wifi.kernel_width_mhz(radio)
@@ -241,12 +238,11 @@ def address(plan: Plan, namespaces: Namespaces, station: Station) -> None:
     interface, prefix = LOOPBACK, 32
     if station.radio:
         interface, prefix = plan.addressed(station.name), plan.prefix
-    netlink = namespaces.netlink(station.name)
     index = namespaces.index(station.name, interface)
-    arguments = {"index": index, "address": plan.address[station.name], "prefixlen": prefix}
+    broadcast = None
     if prefix == plan.subnet or (station.radio and plan.scenario.routing.protocol == "own"):
         # A daemon may broadcast, though the other stations are in no network of this one.
-        arguments["broadcast"] = plan.broadcast
-    netlink.addr("add", **arguments)
+        broadcast = plan.broadcast
+    namespaces.links(station.name).add_address(index, plan.address[station.name], prefix, broadcast)
     if plan.scenario.uses_ipv6:
         ipv6.address(plan, namespaces, station.name, index)

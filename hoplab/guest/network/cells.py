@@ -6,15 +6,13 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-import struct
 import time
 from pathlib import Path
 from typing import NoReturn
 
-from pyroute2.iwutil import IW
-
 from hoplab.guest.network import distribution, wifi
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.network.nl80211 import Attr, Command, Wireless, u32, wireless
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.checks.categories import TXOP_UNIT_US
 from hoplab.model.errors import DaemonDied, MissingTool
@@ -60,30 +58,22 @@ LARGEST_REPLY_BYTES = 4096
 def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, for hostapd or
     wpa_supplicant."""
-    route = namespaces.netlink(wlan.station)
-    with inside(wlan.station):
-        iw = IW()
-    try:
-        index = wifi.interface_of(iw, phy_index)
-        route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=wlan.interface, mtu=ETHERNET_MTU)
-        route.link("set", index=index, state="up")
+    links = namespaces.links(wlan.station)
+    with wireless(wlan.station) as iw:
+        index = iw.interface_of(phy_index)
+        links.set(index, up=False)
+        links.set(index, name=wlan.interface, mtu=ETHERNET_MTU)
+        links.set(index, up=True)
         wifi.limits(iw, phy_index, radio)
         _save_power(iw, index, POWER_SAVE_OFF)
         if radio.standard in HT_STANDARDS and not radio.is_adaptive:
-            wifi.fix_scheme(wifi.name_of(iw, phy_index), radio)
+            wifi.fix_scheme(iw.wiphys()[phy_index], radio)
         elif radio.rate_mbps is not None and not radio.is_adaptive:
-            wifi.fix_legacy_rate(wifi.name_of(iw, phy_index), float(radio.rate_mbps))
-    finally:
-        iw.close()
+            wifi.fix_legacy_rate(iw.wiphys()[phy_index], float(radio.rate_mbps))
 
 
-def _save_power(iw: IW, index: int, state: int) -> None:
-    wifi.request(
-        iw,
-        "NL80211_CMD_SET_POWER_SAVE",
-        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_PS_STATE", struct.pack("=I", state))],
-    )
+def _save_power(iw: Wireless, index: int, state: int) -> None:
+    iw.request(Command.SET_POWER_SAVE, {Attr.IFINDEX: u32(index), Attr.PS_STATE: u32(state)})
 
 
 def _never_say_awake(cell: ResolvedCell) -> None:
@@ -142,10 +132,8 @@ def associate(
         member.adapt(radio)
     for cell in plan.scenario.cell:
         for name in cell.clients if cell.power_save else ():
-            wlan = plan.wlan_in(name, cell)
-            with inside(name):
-                iw, index = IW(), socket.if_nametoindex(wlan.interface)
-            try:
+            index = namespaces.index(name, plan.wlan_in(name, cell).interface)
+            with wireless(name) as iw:
                 _save_power(iw, index, POWER_SAVE_ON)
                 if cell.power_save is not True:
                     # At each change mac80211 tells of its antennas, by a frame that says that it is
@@ -155,8 +143,6 @@ def associate(
                     _never_say_awake(cell)
                     for state in (POWER_SAVE_OFF, POWER_SAVE_ON):
                         _save_power(iw, index, state)
-            finally:
-                iw.close()
 
 
 class Member:

@@ -13,7 +13,7 @@ from pyroute2.netlink import NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, genlmsg
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.model.errors import MissingTool
 
 SET, NOTICE, GET, COUNTERS = 1, 2, 3, 4

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 
 AF_INET, AF_INET6 = 2, 10
 NF_DROP, NF_ACCEPT = 0, 1

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from pathlib import Path
 
-from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST, genlmsg
-from pyroute2.netlink.exceptions import NetlinkError
-from pyroute2.netlink.generic import GenericNetlinkSocket
-
+from hoplab.guest.network import generic
+from hoplab.guest.network.netlink import Refused
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ
 
+VERSION = 1
 CMD_NEW_RADIO = 4
+ATTR_REG_CUSTOM_REG, ATTR_DESTROY_RADIO_ON_CLOSE = 12, 16
+ATTR_RADIO_NAME, ATTR_PERM_ADDR = 17, 22
+"""Of MAC80211_HWSIM (drivers/net/wireless/virtual/mac80211_hwsim.h)."""
 REGULATORY_WITH_5_GHZ = 0
 """The first of hwsim's own regulatory domains: channels 1 to 11, 36 to 48 and 149 to 165. Without
 it, the kernel's world domain allows no initial transmission at 5 GHz."""
@@ -60,37 +63,15 @@ def need_no_agreements() -> None:
         )
 
 
-class hwsim_msg(genlmsg):  # type: ignore[misc]
-    """The attributes of MAC80211_HWSIM that creating a radio needs."""
-
-    prefix = "HWSIM_ATTR_"
-    nla_map = (
-        (9, "HWSIM_ATTR_CHANNELS", "uint32"),
-        (12, "HWSIM_ATTR_REG_CUSTOM_REG", "uint32"),
-        (16, "HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", "flag"),
-        (17, "HWSIM_ATTR_RADIO_NAME", "asciiz"),
-        (22, "HWSIM_ATTR_PERM_ADDR", "l2addr"),
-    )
-
-
 def family() -> int:
     """Return the number that generic netlink gives hwsim's messages."""
-    with contextlib.closing(_bound()) as sock:
-        return int(sock.prid)
-
-
-def _bound() -> GenericNetlinkSocket:
-    """Return a socket for hwsim's messages."""
-    sock = GenericNetlinkSocket()
     try:
-        sock.bind("MAC80211_HWSIM", hwsim_msg)
-    except (NetlinkError, KeyError, OSError):
-        sock.close()
+        return generic.number_of("MAC80211_HWSIM")
+    except (Refused, OSError):
         raise MissingTool(
             "mac80211_hwsim: this kernel has no simulated radios; load the module with "
             "'modprobe mac80211_hwsim radios=0', or run with --machine uml"
         ) from None
-    return sock
 
 
 class Radios:
@@ -98,37 +79,31 @@ class Radios:
     even a killed run leaves none behind."""
 
     def __init__(self) -> None:
-        self._socket = _bound()
+        self._family = family()
+        self.over = generic.conversation(None, "radios")
+        """The socket, for other requests about them too."""
 
     def create(self, name: str, mac: str, band_ghz: float, width_mhz: int = 20) -> int:
         """Make a radio called ``name`` with address ``mac`` that may use channels of this width in
         a band. Returns its wiphy index."""
-        message = hwsim_msg()
-        message["cmd"] = CMD_NEW_RADIO
-        message["version"] = 1
-        message["attrs"] = [
-            ("HWSIM_ATTR_RADIO_NAME", name),
-            ("HWSIM_ATTR_PERM_ADDR", mac),
-            ("HWSIM_ATTR_DESTROY_RADIO_ON_CLOSE", True),
-        ]
+        given = {
+            ATTR_RADIO_NAME: name.encode() + b"\0",
+            ATTR_PERM_ADDR: bytes.fromhex(mac.replace(":", "")),
+            ATTR_DESTROY_RADIO_ON_CLOSE: b"",
+        }
         if band_ghz != BAND_2_GHZ:
-            domain = _domain(band_ghz, width_mhz)
-            message["attrs"].append(("HWSIM_ATTR_REG_CUSTOM_REG", domain))
-        phy = Path("/sys/class/ieee80211", name)
+            given[ATTR_REG_CUSTOM_REG] = struct.pack("=I", _domain(band_ghz, width_mhz))
         try:
-            self._socket.nlm_request(
-                message, msg_type=self._socket.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK
-            )
-        except (NetlinkError, OSError):
-            # The driver answers with the new radio's number, where other drivers answer 0. The
-            # number reads as an error, and the 106th as ENOBUFS, which is another exception. So
-            # check whether the radio exists.
-            if not phy.exists():
+            self.over.request(self._family, CMD_NEW_RADIO, given.items(), VERSION)
+        except Refused as refused:
+            # The driver answers with the new radio's number, where others answer 0, or with a
+            # negative error.
+            if refused.errno > 0:
                 raise
-        return int((phy / "index").read_text())
+        return int((Path("/sys/class/ieee80211") / name / "index").read_text())
 
     def close(self) -> None:
-        self._socket.close()
+        self.over.close()
 
 
 def _domain(band_ghz: float, width_mhz: int) -> int:

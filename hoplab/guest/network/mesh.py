@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
-
-from pyroute2.iwutil import IW
 
 from hoplab.guest.network import wifi
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.namespaces import Namespaces
+from hoplab.guest.network.nl80211 import Attr, Command, Kind, Wireless, u32, wireless
 from hoplab.model.errors import MissingTool
-from hoplab.model.keys.radio import HT_STANDARDS
 from hoplab.model.keys.resolved import ResolvedRadio
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.reach import ETHERNET_MTU
@@ -32,20 +29,16 @@ MOST_PEERS = struct.pack("=HHHxx", 6, 4, 255)
 
 def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, ready to join."""
-    with inside(wlan.station):
-        iw = IW()
-    try:
-        index = wifi.interface_of(iw, phy_index)
-        route = namespaces.netlink(wlan.station)
-        route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=wlan.interface)
-        iw.set_interface_type(index, "mesh_point")
+    links = namespaces.links(wlan.station)
+    with wireless(wlan.station) as iw:
+        index = iw.interface_of(phy_index)
+        links.set(index, up=False)
+        links.set(index, name=wlan.interface)
+        iw.set_kind(index, Kind.MESH_POINT)
         # Mesh header and further addresses take the room that a longer packet would need.
-        route.link("set", index=index, mtu=ETHERNET_MTU, state="up")
+        links.set(index, up=True, mtu=ETHERNET_MTU)
         wifi.limits(iw, phy_index, radio)
-        wifi.choose_rates(iw, index, wifi.name_of(iw, phy_index), radio)
-    finally:
-        iw.close()
+        wifi.choose_rates(iw, index, phy_index, radio)
 
 
 def join(plan: Plan, namespaces: Namespaces) -> None:
@@ -64,14 +57,9 @@ def _join_all(
     namespaces: Namespaces, members: Sequence[Wlan], radio: ResolvedRadio, mesh: str = MESH_ID
 ) -> None:
     for number, wlan in enumerate(members):
-        with inside(wlan.station):
-            iw = IW()
-        try:
-            index = namespaces.index(wlan.station, wlan.interface)
-            _join(iw, index, radio, mesh)
-            _set_clock(wlan, number * INTERVAL_TU * TU_US // len(members))
-        finally:
-            iw.close()
+        with wireless(wlan.station) as iw:
+            _join(iw, namespaces.index(wlan.station, wlan.interface), radio, mesh)
+        _set_clock(wlan, number * INTERVAL_TU * TU_US // len(members))
 
 
 def _set_clock(wlan: Wlan, apart_us: int) -> None:
@@ -89,22 +77,17 @@ def _set_clock(wlan: Wlan, apart_us: int) -> None:
     )
 
 
-def _join(iw: Any, index: int, radio: ResolvedRadio, mesh: str) -> None:
-    wifi.request(
-        iw,
-        "NL80211_CMD_JOIN_MESH",
-        [
-            ("NL80211_ATTR_IFINDEX", index),
-            ("NL80211_ATTR_MESH_ID", mesh.encode()),
-            ("NL80211_ATTR_WIPHY_FREQ", wifi.frequency_mhz(radio)),
-            *(wifi.width(radio) if radio.standard in HT_STANDARDS else []),
-            ("NL80211_ATTR_MESH_CONFIG", MOST_PEERS),
-            ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", INTERVAL_TU)),
-            ("NL80211_ATTR_DTIM_PERIOD", struct.pack("=I", DTIM_PERIOD)),
-            ("NL80211_ATTR_BSS_BASIC_RATES", bytes([round(radio.basic_rate_mbps * 2)])),
-            (
-                "NL80211_ATTR_MCAST_RATE",
-                struct.pack("=I", round(radio.basic_rate_mbps * 10)),
-            ),
-        ],
+def _join(iw: Wireless, index: int, radio: ResolvedRadio, mesh: str) -> None:
+    iw.request(
+        Command.JOIN_MESH,
+        {
+            Attr.IFINDEX: u32(index),
+            Attr.MESH_ID: mesh.encode(),
+            Attr.WIPHY_FREQ: u32(wifi.frequency_mhz(radio)),
+            **wifi.width(radio),
+            Attr.MESH_CONFIG: MOST_PEERS,
+            Attr.BEACON_INTERVAL: u32(INTERVAL_TU),
+            Attr.DTIM_PERIOD: u32(DTIM_PERIOD),
+            **wifi.basic_rate(radio),
+        },
     )

@@ -7,48 +7,20 @@ import ctypes
 import os
 import socket
 import subprocess
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyroute2 import netns
 from pyroute2.iproute import IPRoute
 
+from hoplab.guest.network.inside import LIBC, NAMES, inside
+from hoplab.guest.network.links import Links
 from hoplab.guest.system.files import put
 from hoplab.model import writing
 from hoplab.model.errors import MissingTool
 
 CLONE_NEWNET = 0x40000000
-NAMES = Path("/var/run/netns")
-
-
-_INSIDE = threading.RLock()
-"""A thread has its own namespace, but returns to the process's."""
-_entered: list[int] = []
-"""Descriptors of the process's namespace and of those that are entered, one inside the other."""
-
-
-@contextmanager
-def inside(name: str) -> Iterator[None]:
-    """Enter namespace ``name``: sockets made here belong to it, and /proc/sys/net shows it. One
-    thread at a time. `pyroute2.netns.pushns` also lists all namespaces, at each of ten entries for
-    a station."""
-    with _INSIDE:
-        if not _entered:
-            _entered.append(os.open("/proc/self/ns/net", os.O_RDONLY))
-        there = os.open(NAMES / name, os.O_RDONLY)
-        try:
-            netns.setns(there)
-            _entered.append(there)
-            try:
-                yield
-            finally:
-                _entered.pop()
-                netns.setns(_entered[-1])
-        finally:
-            os.close(there)
 
 
 def interfaces(name: str) -> list[str]:
@@ -59,14 +31,14 @@ def interfaces(name: str) -> list[str]:
 
 def _create(name: str) -> None:
     """Create a namespace as `pyroute2.netns.create` does, without forking a process for each."""
-    netns.pushns()
+    netns.pushns(libc=LIBC)
     try:
-        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) < 0:
+        if LIBC.unshare(CLONE_NEWNET) < 0:
             error = ctypes.get_errno()
             raise MissingTool(f"namespace {name}: {os.strerror(error)}; this needs root")
-        netns.attach(name, os.getpid())
+        netns.attach(name, os.getpid(), libc=LIBC)
     finally:
-        netns.popns()
+        netns.popns(libc=LIBC)
 
 
 class Namespaces:
@@ -77,14 +49,16 @@ class Namespaces:
 
     def __init__(self, created: Callable[[str], None] = lambda name: None) -> None:
         self._created = created
+        self._links: dict[str, Links] = {}
         self._netlink: dict[str, Any] = {}
+        """Of the namespaces that needed one."""
         self._index: dict[tuple[str, str], int] = {}
 
     def create(self, name: str) -> None:
         _create(name)
         self._created(name)
         self._keep(name)
-        self.netlink(name).link("set", index=self.index(name, "lo"), state="up")
+        self.links(name).set(self.index(name, "lo"), up=True)
 
     def adopt(self, name: str, pid: int, created: Callable[[str], None]) -> None:
         """Name the namespace of process ``pid``, which others have made and end. The name lasts as
@@ -94,21 +68,27 @@ class Namespaces:
                 f"namespace {name}: there is one of this name already, not the station's; "
                 f"remove it with 'ip netns del {name}'"
             )
-        netns.attach(name, pid)
+        netns.attach(name, pid, libc=LIBC)
         created(name)
         self._keep(name)
 
     def _keep(self, name: str) -> None:
         """Open a socket to the existing namespace, and remove its name in the end."""
         try:
-            with inside(name):
-                self._netlink[name] = IPRoute()
+            self._links[name] = Links(name)
         except BaseException:
-            netns.remove(name)
+            netns.remove(name, libc=LIBC)
             raise
 
+    def links(self, name: str) -> Links:
+        """The socket of namespace ``name`` for what every station needs."""
+        return self._links[name]
+
     def netlink(self, name: str) -> Any:
-        """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name``."""
+        """The rtnetlink socket (`pyroute2.IPRoute`) of namespace ``name`` for everything else."""
+        if name not in self._netlink:
+            with inside(name):
+                self._netlink[name] = IPRoute()
         return self._netlink[name]
 
     def index(self, name: str, interface: str) -> int:
@@ -150,7 +130,10 @@ class Namespaces:
             )
 
     def close(self) -> None:
-        for name, netlink in reversed(self._netlink.items()):
-            netlink.close()
-            netns.remove(name)
+        for name, links in reversed(self._links.items()):
+            if (netlink := self._netlink.get(name)) is not None:
+                netlink.close()
+            links.close()
+            netns.remove(name, libc=LIBC)
+        self._links.clear()
         self._netlink.clear()

@@ -4,12 +4,13 @@ all of every answer."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import struct
 from collections.abc import Iterator
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.model.errors import HoplabError
 
 GENERIC_PROTOCOL = 16
@@ -42,11 +43,12 @@ class Refused(HoplabError):
 
 
 class Conversation:
-    """A socket of netlink in a station's namespace; ``what`` names it in errors."""
+    """A socket of netlink in a station's namespace, or in that of this process; ``what`` names it
+    in errors."""
 
-    def __init__(self, station: str, protocol: int, what: str) -> None:
+    def __init__(self, station: str | None, protocol: int, what: str) -> None:
         self._what = what
-        with inside(station):
+        with inside(station) if station is not None else contextlib.nullcontext():
             self._socket = socket.socket(
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol
             )

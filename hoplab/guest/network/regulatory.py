@@ -8,18 +8,14 @@ channel 14 for DSSS (wireless-regdb, country JP). The kernel reads a database of
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from pyroute2.iwutil import IW
-from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
-from pyroute2.netlink.nl80211 import nl80211cmd
-
 from hoplab.guest.network import hwsim
+from hoplab.guest.network.nl80211 import Attr, Command, Wireless, wireless
 from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.keys.radio import BAND_2_GHZ
@@ -35,8 +31,6 @@ RULES_MHZ = ((2402, 2482, 40, False), (2474, 2494, 20, True))
 MOST_MBM = 2000
 MAGIC, VERSION, NO_OFDM = 0x52474442, 20, 1
 SEARCHED = Path("/sys/module/firmware_class/parameters/path")
-RELOAD = 0x7E
-"""NL80211_CMD_RELOAD_REGDB."""
 LIMIT_S, PAUSE_S = 10.0, 0.01
 
 
@@ -77,13 +71,11 @@ def allow() -> None:
             "radio.channel: above 11 the rules of a country count, which are those of this whole "
             "machine; run with --machine uml, or use a channel up to 11"
         )
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(IW()) as iw:
+    with tempfile.TemporaryDirectory() as folder, wireless(None) as iw:
         Path(folder, "regulatory.db").write_bytes(database())
         put(str(SEARCHED), folder)
-        message = nl80211cmd()
-        message["cmd"] = RELOAD
-        iw.nlm_request(message, msg_type=iw.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK)
-        iw.set_regulatory_domain(COUNTRY)
+        iw.request(Command.RELOAD_REGDB, {})
+        iw.request(Command.REQ_SET_REG, {Attr.REG_ALPHA2: _text(COUNTRY)})
         deadline = time.monotonic() + LIMIT_S
         while _country(iw) != COUNTRY:
             if time.monotonic() > deadline:
@@ -94,6 +86,11 @@ def allow() -> None:
             time.sleep(PAUSE_S)
 
 
-def _country(iw: IW) -> str:
-    found = iw.get_regulatory_domain()
-    return str(found[0].get_attr("NL80211_ATTR_REG_ALPHA2"))
+def _country(iw: Wireless) -> str:
+    """Return the kernel's own domain. A radio with rules of its own may have another."""
+    found = next(each for each in list(iw.dump(Command.GET_REG, {})) if Attr.WIPHY not in each)
+    return bytes(found[Attr.REG_ALPHA2]).decode().rstrip("\0")
+
+
+def _text(value: str) -> bytes:
+    return value.encode() + b"\0"

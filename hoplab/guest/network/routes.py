@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping
 from types import TracebackType
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.network.netlink import (
     ACK,
     CREATE,

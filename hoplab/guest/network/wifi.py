@@ -10,16 +10,14 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pyroute2.iwutil import IW
-from pyroute2.netlink import NLM_F_ACK, NLM_F_REQUEST
-from pyroute2.netlink.nl80211 import NL80211_NAMES, nl80211cmd
+from typing import NamedTuple
 
 from hoplab.guest.network import capabilities
+from hoplab.guest.network.inside import NAMES, inside
 from hoplab.guest.network.introductions import Introducer
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.netlink import attribute
+from hoplab.guest.network.nl80211 import Attr, Command, Given, Kind, Wireless, u32, wireless
 from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.keys.radio import (
@@ -79,7 +77,6 @@ MOST_KNOWN = 129
 (IEEE80211_IBSS_MAX_STA_ENTRIES)."""
 INTRODUCTION_S = 0.05
 INTRODUCTION_LIMIT_S = 20.0
-NETNS_DIRECTORY = Path("/var/run/netns")
 
 
 def frequency_mhz(radio: ResolvedRadio) -> int:
@@ -106,34 +103,18 @@ def settle(
 ) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, and join the IBSS
     ``bssid``. There is no scan. The radio's former state does not matter."""
-    with inside(wlan.station):
-        iw = IW()
-    try:
-        index = interface_of(iw, phy_index)
-        route = namespaces.netlink(wlan.station)
-        route.link("set", index=index, state="down")
-        route.link("set", index=index, ifname=wlan.interface)
-        iw.set_interface_type(index, "adhoc")
-        route.link("set", index=index, mtu=RADIO_MTU, state="up")
+    links = namespaces.links(wlan.station)
+    with wireless(wlan.station) as iw:
+        index = iw.interface_of(phy_index)
+        links.set(index, up=False)
+        links.set(index, name=wlan.interface)
+        iw.set_kind(index, Kind.ADHOC)
+        links.set(index, up=True, mtu=RADIO_MTU)
         limits(iw, phy_index, radio)
         # Set this before joining. An IBSS that is up refuses to drop its basic rate, which only
         # broadcasts use here.
-        choose_rates(iw, index, name_of(iw, phy_index), radio)
+        choose_rates(iw, index, phy_index, radio)
         _join(iw, index, radio, bssid)
-    finally:
-        iw.close()
-
-
-def interface_of(iw: Any, phy_index: int) -> int:
-    """Index of the interface of this wiphy, in the namespace of ``iw``."""
-    return int(
-        next(
-            entry.get_attr("NL80211_ATTR_IFINDEX")
-            for entry in iw.get_interfaces_dump()
-            if entry.get_attr("NL80211_ATTR_IFNAME")
-            and entry.get_attr("NL80211_ATTR_WIPHY") == phy_index
-        )
-    )
 
 
 def introduce(wlans: Sequence[Wlan], radio: ResolvedRadio, bssid: str = BSSID) -> None:
@@ -199,24 +180,20 @@ def _greet(wlan: Wlan) -> None:
 
 def _tell_rates(wlan: Wlan, radio: ResolvedRadio, bssid: str) -> None:
     """Send one beacon, because the interface's own are seconds apart."""
-    with inside(wlan.station):
-        iw, index = IW(), socket.if_nametoindex(wlan.interface)
-        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind((wlan.interface, 0))
-            mac = sock.getsockname()[4]
-    try:
-        request(
-            iw,
-            "NL80211_CMD_FRAME",
-            [
-                ("NL80211_ATTR_IFINDEX", index),
-                ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
-                ("NL80211_ATTR_FRAME", _beacon(mac, radio, bssid)),
-                ("NL80211_ATTR_DONT_WAIT_FOR_ACK", b""),
-            ],
+    with inside(wlan.station), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        index = socket.if_nametoindex(wlan.interface)
+        sock.bind((wlan.interface, 0))
+        mac = sock.getsockname()[4]
+    with wireless(wlan.station) as iw:
+        iw.request(
+            Command.FRAME,
+            {
+                Attr.IFINDEX: u32(index),
+                Attr.WIPHY_FREQ: u32(frequency_mhz(radio)),
+                Attr.FRAME: _beacon(mac, radio, bssid),
+                Attr.DONT_WAIT_FOR_ACK: b"",
+            },
         )
-    finally:
-        iw.close()
 
 
 def _greeting(mac: bytes, bssid: str) -> bytes:
@@ -251,46 +228,43 @@ def _octets(mac: str) -> bytes:
 
 def _known(wlan: Wlan) -> int:
     """Return the number of other stations that the radio's driver knows."""
+    with wireless(wlan.station) as iw:
+        given = {Attr.IFINDEX: u32(_index(wlan))}
+        return sum(1 for _ in iw.dump(Command.GET_STATION, given))
+
+
+def _index(wlan: Wlan) -> int:
     with inside(wlan.station):
-        iw, index = IW(), socket.if_nametoindex(wlan.interface)
-    try:
-        return sum(1 for _ in iw.get_stations(index))
-    finally:
-        iw.close()
+        return socket.if_nametoindex(wlan.interface)
 
 
-def request(iw: Any, command: str, attributes: list[tuple[str, Any]]) -> None:
-    message = nl80211cmd()
-    message["cmd"] = NL80211_NAMES[command]
-    message["attrs"] = attributes
-    iw.nlm_request(message, msg_type=iw.prid, msg_flags=NLM_F_REQUEST | NLM_F_ACK)
-
-
-def move(iw: Any, phy_index: int, namespace: str) -> None:
+def move(iw: Wireless, phy_index: int, namespace: str) -> None:
     """Take a radio from the namespace of ``iw`` to ``namespace``."""
-    descriptor = os.open(NETNS_DIRECTORY / namespace, os.O_RDONLY)
+    descriptor = os.open(NAMES / namespace, os.O_RDONLY)
     try:
-        iw.set_wiphy_netns_by_fd(phy_index, descriptor)
+        iw.request(
+            Command.SET_WIPHY_NETNS,
+            {Attr.WIPHY: u32(phy_index), Attr.NETNS_FD: u32(descriptor)},
+        )
     finally:
         os.close(descriptor)
 
 
-def limits(iw: Any, phy_index: int, radio: ResolvedRadio) -> None:
+def limits(iw: Wireless, phy_index: int, radio: ResolvedRadio) -> None:
     """Set the wiphy's retry limits and its RTS threshold (the kernel's "off" is all ones).
 
     The kernel takes no limit above 31. With ``retry_rules = "standard"`` only the medium's limits
     count.
     """
     value = 0xFFFFFFFF if radio.rts_threshold == NO_RTS else radio.rts_threshold
-    request(
-        iw,
-        "NL80211_CMD_SET_WIPHY",
-        [
-            ("NL80211_ATTR_WIPHY", phy_index),
-            ("NL80211_ATTR_WIPHY_RTS_THRESHOLD", struct.pack("=I", value)),
-            ("NL80211_ATTR_WIPHY_RETRY_SHORT", min(radio.retry_short, MOST_RETRIES)),
-            ("NL80211_ATTR_WIPHY_RETRY_LONG", min(radio.retry_long, MOST_RETRIES)),
-        ],
+    iw.request(
+        Command.SET_WIPHY,
+        {
+            Attr.WIPHY: u32(phy_index),
+            Attr.WIPHY_RTS_THRESHOLD: u32(value),
+            Attr.WIPHY_RETRY_SHORT: bytes([min(radio.retry_short, MOST_RETRIES)]),
+            Attr.WIPHY_RETRY_LONG: bytes([min(radio.retry_long, MOST_RETRIES)]),
+        },
     )
 
 
@@ -325,35 +299,28 @@ def set_codel(phy: str, radio: ResolvedRadio) -> None:
 def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
     """Let ``wlan`` send at these HT MCS. If a station cannot take the fixed MCS, mac80211 sends at
     the next lower one that it can take, else the next higher."""
-    with inside(wlan.station):
-        iw, index = IW(), socket.if_nametoindex(wlan.interface)
-    try:
-        _allow(iw, index, channel, attribute(TXRATE_HT, bytes(sorted(schemes))))
-    finally:
-        iw.close()
+    with wireless(wlan.station) as iw:
+        _allow(iw, _index(wlan), channel, attribute(TXRATE_HT, bytes(sorted(schemes))))
 
 
 def adapt(wlan: Wlan, radio: ResolvedRadio) -> None:
     """Let ``wlan`` send at every MCS up to that of ``radio``."""
-    with inside(wlan.station):
-        iw, index = IW(), socket.if_nametoindex(wlan.interface)
-    try:
-        _adapt(iw, index, radio)
-    finally:
-        iw.close()
+    with wireless(wlan.station) as iw:
+        _adapt(iw, _index(wlan), radio)
 
 
-def choose_rates(iw: Any, index: int, name: str, radio: ResolvedRadio) -> None:
-    """Make the wiphy ``name`` send at the one rate of ``radio``, or let minstrel choose."""
+def choose_rates(iw: Wireless, index: int, phy_index: int, radio: ResolvedRadio) -> None:
+    """Make a wiphy send at the one rate of ``radio``, or let minstrel choose. Its interface has
+    this ``index``."""
     if radio.standard not in HT_STANDARDS:
         _fix_rate(iw, index, radio)
     elif radio.is_adaptive:
         _adapt(iw, index, radio)
     else:
-        fix_scheme(name, radio)
+        fix_scheme(iw.wiphys()[phy_index], radio)
 
 
-def _adapt(iw: Any, index: int, radio: ResolvedRadio) -> None:
+def _adapt(iw: Wireless, index: int, radio: ResolvedRadio) -> None:
     mcs = radio.mcs
     if radio.standard == "802.11n":
         rates = attribute(TXRATE_HT, bytes(range(mcs + 1)))
@@ -374,13 +341,10 @@ def _ht_schemes(mcs: int, streams: int) -> list[int]:
     ]
 
 
-def _allow(iw: Any, index: int, channel: int, rates: bytes) -> None:
+def _allow(iw: Wireless, index: int, channel: int, rates: bytes) -> None:
     nested = attribute(_band(channel) | NESTED, rates)
-    request(
-        iw,
-        "NL80211_CMD_SET_TX_BITRATE_MASK",
-        [("NL80211_ATTR_IFINDEX", index), ("NL80211_ATTR_TX_RATES", nested)],
-    )
+    given = {Attr.IFINDEX: u32(index), Attr.TX_RATES: nested}
+    iw.request(Command.SET_TX_BITRATE_MASK, given)
 
 
 def _band(channel: int) -> int:
@@ -394,29 +358,31 @@ def take_turns(phy: str) -> None:
     (DEBUGFS / phy / "airtime_flags").write_text("0", encoding="ascii")
 
 
-def _join(iw: Any, index: int, radio: ResolvedRadio, bssid: str) -> None:
-    basic = bytes([round(radio.basic_rate_mbps * 2)])
-    request(
-        iw,
-        "NL80211_CMD_JOIN_IBSS",
-        [
-            ("NL80211_ATTR_IFINDEX", index),
-            ("NL80211_ATTR_SSID", SSID),
-            ("NL80211_ATTR_WIPHY_FREQ", frequency_mhz(radio)),
-            *width(radio),
-            ("NL80211_ATTR_FREQ_FIXED", b""),
-            ("NL80211_ATTR_MAC", bssid),
-            ("NL80211_ATTR_BEACON_INTERVAL", struct.pack("=I", BEACON_INTERVAL_TU)),
-            ("NL80211_ATTR_BSS_BASIC_RATES", basic),
-            (
-                "NL80211_ATTR_MCAST_RATE",
-                struct.pack("=I", round(radio.basic_rate_mbps * 10)),
-            ),
-        ],
+def _join(iw: Wireless, index: int, radio: ResolvedRadio, bssid: str) -> None:
+    iw.request(
+        Command.JOIN_IBSS,
+        {
+            Attr.IFINDEX: u32(index),
+            Attr.SSID: SSID.encode(),
+            Attr.WIPHY_FREQ: u32(frequency_mhz(radio)),
+            **width(radio),
+            Attr.FREQ_FIXED: b"",
+            Attr.MAC: _octets(bssid),
+            Attr.BEACON_INTERVAL: u32(BEACON_INTERVAL_TU),
+            **basic_rate(radio),
+        },
     )
 
 
-def _fix_rate(iw: Any, index: int, radio: ResolvedRadio) -> None:
+def basic_rate(radio: ResolvedRadio) -> Given:
+    """Return the attributes that state a network's rate of broadcasts."""
+    return {
+        Attr.BSS_BASIC_RATES: bytes([round(radio.basic_rate_mbps * 2)]),
+        Attr.MCAST_RATE: u32(round(radio.basic_rate_mbps * 10)),
+    }
+
+
+def _fix_rate(iw: Wireless, index: int, radio: ResolvedRadio) -> None:
     """Allow only ``rate_mbps``. With "auto" the kernel chooses among the standard's rates."""
     rates = (
         RATES_OF_STANDARD[str(radio.standard)]
@@ -427,46 +393,20 @@ def _fix_rate(iw: Any, index: int, radio: ResolvedRadio) -> None:
     _allow(iw, index, radio.channel, attribute(TXRATE_LEGACY, rate))
 
 
-def width(radio: ResolvedRadio) -> list[tuple[str, Any]]:
+def width(radio: ResolvedRadio) -> Given:
     """Return the attributes that state the width of a network's channel."""
     if radio.standard not in HT_STANDARDS:
-        return []
-    return [
-        ("NL80211_ATTR_CHANNEL_WIDTH", CHANNEL_WIDTHS[kernel_width_mhz(radio)]),
-        ("NL80211_ATTR_CENTER_FREQ1", kernel_centre_mhz(radio)),
-    ]
+        return {}
+    return {
+        Attr.CHANNEL_WIDTH: u32(CHANNEL_WIDTHS[kernel_width_mhz(radio)]),
+        Attr.CENTER_FREQ1: u32(kernel_centre_mhz(radio)),
+    }
 
 
-def name_of(iw: Any, phy_index: int) -> str:
-    wiphys = iw.list_wiphy()
-    return str(
-        next(
-            wiphy.get_attr("NL80211_ATTR_WIPHY_NAME")
-            for wiphy in wiphys
-            if wiphy.get_attr("NL80211_ATTR_WIPHY") == phy_index
-        )
-    )
-
-
-def only_phy(namespace: str) -> int:
-    """Return the index of the wiphy of a namespace that has one."""
-    with inside(namespace):
-        iw = IW()
-    try:
-        return int(next(iter(iw.list_wiphy())).get_attr("NL80211_ATTR_WIPHY"))
-    finally:
-        iw.close()
-
-
-def wiphy_in(namespace: str) -> str:
-    """Return the name of the wiphy of a namespace that has one."""
-    index = only_phy(namespace)
-    with inside(namespace):
-        iw = IW()
-    try:
-        return name_of(iw, index)
-    finally:
-        iw.close()
+def only_phy(namespace: str) -> tuple[int, str]:
+    """Return index and name of the wiphy of a namespace that has one."""
+    with wireless(namespace) as iw:
+        return next(iter(iw.wiphys().items()))
 
 
 def fix_legacy_rate(name: str, mbps: float) -> None:

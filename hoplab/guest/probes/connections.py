@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.network.netlink import DUMP, LARGEST_ANSWER, Conversation, messages
 from hoplab.guest.probes import captures, sockets
 from hoplab.guest.probes.options import SackNotes

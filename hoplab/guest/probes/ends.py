@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from hoplab.guest.network.namespaces import NAMES
+from hoplab.guest.network.inside import NAMES
 from hoplab.guest.probes.sockets import TCPI_OPT_ECN, SocketProbe, rate_kbps
 
 DEVICE = Path("/dev/hoplab-sockets")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 
 TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
 """Tables of /proc/net, with the state of a socket that waits for peers (TCP_LISTEN, TCP_CLOSE)."""

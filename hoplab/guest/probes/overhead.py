@@ -18,7 +18,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.system import bpf
 from hoplab.guest.system.bpf import (
     copy,

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.model import writing
 from hoplab.model.errors import HoplabError
 

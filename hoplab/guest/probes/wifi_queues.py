@@ -3,35 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import struct
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from pyroute2.iwutil import IW
-
-from hoplab.guest.network.namespaces import inside
-from hoplab.guest.network.netlink import (
-    DONE,
-    DUMP,
-    ERROR,
-    GENERIC,
-    GENERIC_PROTOCOL,
-    HEADER,
-    LARGEST_ANSWER,
-    REQUEST,
-    attribute,
-    attributes,
-    messages,
-)
-from hoplab.model.errors import HoplabError
+from hoplab.guest.network import generic
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.netlink import attributes
+from hoplab.guest.network.nl80211 import Attr, Command, Wireless, u32
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import Wlan
 from hoplab.model.records.writer import Records
 
-NL80211_CMD_GET_STATION = 17
-NL80211_ATTR_IFINDEX, NL80211_ATTR_MAC, NL80211_ATTR_STA_INFO = 3, 6, 21
 NL80211_STA_INFO_TID_STATS = 31
 NL80211_TID_STATS_TXQ_STATS = 6
 COLUMNS = {
@@ -55,13 +37,13 @@ CATEGORY_OF_TID = (
 """Access category by user priority (IEEE 802.11-2020 table 10-1)."""
 
 Counts = dict[str, int]
+NOTHING = memoryview(b"")
 
 
 class WifiQueues:
     """Table `wifi_queues`: where packets wait with `radio.queue = "fq_codel"`.
 
-    A queue has rows from its first packet on. A general netlink library parses every answer, so
-    this class reads only what the table keeps. A radio costs two calls a sample.
+    A queue has rows from its first packet on. A radio costs two calls a sample.
     """
 
     def __init__(self, plan: Plan, records: Records) -> None:
@@ -110,42 +92,20 @@ class _Radio:
     def __init__(self, wlan: Wlan) -> None:
         with inside(wlan.station):
             index = socket.if_nametoindex(wlan.interface)
-            with IW() as iw:
-                family = iw.prid
-            self._socket = socket.socket(
-                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, GENERIC_PROTOCOL
-            )
-        self._socket.bind((0, 0))
-        body = GENERIC.pack(NL80211_CMD_GET_STATION, 0, 0)
-        body += attribute(NL80211_ATTR_IFINDEX, struct.pack("=I", index))
-        self._request = HEADER.pack(HEADER.size + len(body), family, REQUEST | DUMP, 0, 0) + body
+        self._over = generic.conversation(wlan.station, f"queues of {wlan.name}")
+        self._over.take_number()
+        self._radio = Wireless(self._over)
+        self._given = {Attr.IFINDEX: u32(index)}
 
     def queues(self) -> Iterator[tuple[bytes, Mapping[str, Counts]]]:
         """Yield each station's address, and the sums of its queues by access category."""
-        self._socket.send(self._request)
-        while True:
-            for kind, message in messages(memoryview(self._socket.recv(LARGEST_ANSWER))):
-                if kind == DONE:
-                    return
-                if kind == ERROR:
-                    code = -struct.unpack_from("=i", message)[0]
-                    raise HoplabError(f"nl80211: the kernel refuses: {os.strerror(code)}")
-                yield _station(message[GENERIC.size :])
+        for found in self._radio.dump(Command.GET_STATION, self._given):
+            info = dict(attributes(found.get(Attr.STA_INFO, NOTHING)))
+            tids = info.get(NL80211_STA_INFO_TID_STATS, NOTHING)
+            yield bytes(found[Attr.MAC]), _categories(tids)
 
     def close(self) -> None:
-        self._socket.close()
-
-
-def _station(message: memoryview) -> tuple[bytes, Mapping[str, Counts]]:
-    mac = b""
-    found: dict[str, Any] = {}
-    for kind, value in attributes(message):
-        if kind == NL80211_ATTR_MAC:
-            mac = bytes(value)
-        elif kind == NL80211_ATTR_STA_INFO:
-            info = dict(attributes(value))
-            found = _categories(info.get(NL80211_STA_INFO_TID_STATS, memoryview(b"")))
-    return mac, found
+        self._over.close()
 
 
 def _categories(tids: memoryview) -> dict[str, Counts]:

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic.mptcp import MPTCP
 
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.routes import Routes
 from hoplab.guest.routing.static import next_hop
 from hoplab.model.errors import MissingTool

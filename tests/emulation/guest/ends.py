@@ -14,7 +14,8 @@ import socket
 import time
 from collections.abc import Callable
 
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.probes.ends import (
     DEVICE,
     END,

@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.namespaces import Namespaces
 from hoplab.guest.network.routes import Routes
 
 COUNT = 1000

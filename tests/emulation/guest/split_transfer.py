@@ -25,7 +25,7 @@ from hoplab.guest.lab.built import built
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
-from hoplab.guest.network.namespaces import inside
+from hoplab.guest.network.inside import inside
 from hoplab.guest.probes.sockets import SocketProbe
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split

@@ -9,7 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from hoplab.guest.network.namespaces import Namespaces, inside
+from hoplab.guest.network.inside import inside
+from hoplab.guest.network.namespaces import Namespaces
 
 TCP_INFO, TCP_CONGESTION, SO_RCVBUFFORCE = 11, 13, 33
 PATTERN = bytes(range(251)) * 300

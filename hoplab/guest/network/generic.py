@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generic netlink: each part of the kernel has a family of messages (linux/genetlink.h)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterable, Iterator
+
+from hoplab.guest.network.netlink import (
+    ACK,
+    DUMP,
+    GENERIC,
+    GENERIC_PROTOCOL,
+    Conversation,
+    attribute,
+    attributes,
+)
+
+GENL_ID_CTRL, CTRL_CMD_GETFAMILY = 16, 3
+CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 1, 2
+
+
+class Generic(Conversation):
+    """A socket for the messages of all families."""
+
+    def request(
+        self, family: int, command: int, given: Iterable[tuple[int, bytes]], version: int = 0
+    ) -> None:
+        """Have the kernel do something with these attributes. Raises `Refused` if it does not."""
+        for _ in self.ask(family, _body(command, given, version), ACK):
+            pass
+
+    def dump(
+        self, family: int, command: int, given: Iterable[tuple[int, bytes]]
+    ) -> Iterator[dict[int, memoryview]]:
+        """Yield the attributes of each answer."""
+        for answer in self.ask(family, _body(command, given, 0), DUMP):
+            yield dict(attributes(answer[GENERIC.size :]))
+
+
+def conversation(station: str | None, what: str) -> Generic:
+    """Return a socket in a station's namespace, or in that of this process; ``what`` names it in
+    errors."""
+    return Generic(station, GENERIC_PROTOCOL, what)
+
+
+@functools.cache
+def number_of(family: str) -> int:
+    """Return the kernel's number of a family. Raises `Refused` if it has none of this name."""
+    name = attribute(CTRL_ATTR_FAMILY_NAME, family.encode() + b"\0")
+    with contextlib.closing(conversation(None, family)) as asked:
+        (answer,) = asked.ask(GENL_ID_CTRL, GENERIC.pack(CTRL_CMD_GETFAMILY, 1, 0) + name)
+    found = dict(attributes(answer[GENERIC.size :]))
+    return int.from_bytes(found[CTRL_ATTR_FAMILY_ID], "little")
+
+
+def _body(command: int, given: Iterable[tuple[int, bytes]], version: int) -> bytes:
+    head = GENERIC.pack(command, version, 0)
+    return head + b"".join(attribute(kind, value) for kind, value in given)
