@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a sweep costs beside its runs, in processor time a run: ``python -m tests.bench.sweeps``.
 
-Client and scheduler are this process, so its processor time is theirs; workers do nothing but
-return an entry of the demo's size.
+Client and Dask's scheduler are this process, so its processor time is theirs; workers do nothing
+but return an entry of the demo's size.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import resource
 import tempfile
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +25,7 @@ from hoplab.many.store.key import key_of, text_of
 from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep.dasked import joined
 from hoplab.many.sweep.engine import AHEAD
+from hoplab.many.sweep.processes import Processes
 from hoplab.many.sweep.task import Answer, Request
 from hoplab.model.resources import PROJECT
 
@@ -51,21 +54,20 @@ def _requests(document: dict[str, Any]) -> list[Request]:
     return found
 
 
-def _through(client: Any, requests: list[Request], content: bytes) -> None:
+def _through(submit: Callable[[Request], Any], requests: list[Request]) -> None:
     """Every request to a worker and back, as the engine does it."""
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     waiting = iter(requests)
     going = 0
     while True:
         while going < AHEAD * WORKERS and (request := next(waiting, None)) is not None:
-            future = client.submit(_echo, request, content, pure=False)
+            future = submit(request)
             future.add_done_callback(ended.put)
             going += 1
         if not going:
             return
         future = ended.get()
         future.result()
-        future.release()
         going -= 1
 
 
@@ -83,9 +85,25 @@ def main() -> None:
         keyed = [replace(made, head={**made.head, "key": one.key}) for one in requests]
         print(f"store_put_ms {_cpu_ms(lambda: [store.put(one) for one in keyed]):.2f}")
         print(f"store_get_ms {_cpu_ms(lambda: [store.get(one.key) for one in requests]):.2f}")
-    with joined(sweeps.Cluster(workers=WORKERS)) as client:
+    began_s = time.monotonic()
+    with Processes(WORKERS) as processes:
+        pools = itertools.cycle([worker._pool for worker in processes._workers])
+        _through(lambda one: next(pools).submit(_echo, one, content), requests[:WORKERS])
+        started_s = time.monotonic() - began_s
+        spent = _cpu_ms(
+            lambda: _through(lambda one: next(pools).submit(_echo, one, content), requests)
+        )
+        began_s = time.monotonic()
+    print(f"processes_start_and_stop_s {started_s + time.monotonic() - began_s:.2f}")
+    print(f"processes_ms {spent:.2f}")
+    with joined(sweeps.Cluster(kind="local", workers=WORKERS)) as cluster:
+        client = cluster.client
         for _ in range(2):  # the first pass is the slower one
-            spent = _cpu_ms(lambda: _through(client, requests, content))
+            spent = _cpu_ms(
+                lambda: _through(
+                    lambda one: client.submit(_echo, one, content, pure=False), requests
+                )
+            )
             print(f"client_and_scheduler_ms {spent:.2f}", flush=True)
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         print(f"client_and_scheduler_peak_mb {peak_mb}")

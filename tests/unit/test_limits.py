@@ -143,8 +143,8 @@ def test_dask_leaves_nothing_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with dasked.joined(cluster.Cluster(workers=1)) as client:
-        assert client.submit(os.getpid).result() > 0
+    with dasked.joined(cluster.Cluster(kind="local", workers=1)) as workers:
+        assert workers.client.submit(os.getpid).result() > 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -32,7 +32,7 @@ from hoplab.many.store.files import Store
 from hoplab.many.sweep import api as sweeps
 from hoplab.many.sweep import page
 from hoplab.many.sweep.api import Cluster, Progress, Sweep
-from hoplab.many.sweep.cluster import cores
+from hoplab.many.sweep.cluster import PROCESSES, cores
 from hoplab.many.sweep.dataset import Dataset
 from hoplab.many.sweep.estimate import estimate
 from hoplab.many.sweep.place import held
@@ -92,10 +92,11 @@ class Options:
     cluster: Annotated[
         str,
         typer.Option(
-            help="local, ssh, or a queue of dask-jobqueue: slurm, pbs, sge, lsf, htcondor, …",
+            help="processes of this command, or of Dask's: local, ssh, or a queue of "
+            "dask-jobqueue: slurm, pbs, sge, lsf, htcondor, …",
             rich_help_panel=PANEL,
         ),
-    ] = "local"
+    ] = PROCESSES
     cluster_set: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of workers: Dask distributed's own clusters, a worker a core.
+"""The place of workers, a worker a core: processes of this command, or Dask distributed's clusters.
 
-    local       started and stopped with the sweep, over the loopback address with keys of its own
+    processes   started and stopped with the sweep, without Dask
+    local       the same with Dask, over the loopback address with keys of its own
     --scheduler a scheduler that runs already, with the workers that it has
     ssh         distributed's SSHCluster: ``hosts``
     slurm, pbs, sge, lsf, htcondor, moab, oar   dask-jobqueue's classes, with the settings of its
@@ -30,7 +31,8 @@ JOBQUEUE = {
     "moab": "MoabCluster",
     "oar": "OARCluster",
 }
-KINDS = ("local", "ssh", *JOBQUEUE)
+PROCESSES = "processes"
+KINDS = (PROCESSES, "local", "ssh", *JOBQUEUE)
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.worker.profile.enabled": False,
@@ -45,7 +47,7 @@ class Cluster:
     a joined scheduler has. ``options`` go to the cluster's class."""
 
     scheduler: str | None = None
-    kind: str = "local"
+    kind: str = PROCESSES
     workers: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -54,8 +56,15 @@ class Cluster:
             raise ScenarioError(
                 f"--cluster: {self.kind!r} is not known; one of: {', '.join(KINDS)}"
             )
-        if self.scheduler is not None and self.kind != "local":
+        if self.scheduler is not None and self.kind != PROCESSES:
             raise ScenarioError("--scheduler joins a running cluster; remove --cluster")
+        if self.options and not self.is_dasks:
+            raise ScenarioError("--cluster-set: is for a cluster of Dask's; name it with --cluster")
+
+    @property
+    def is_dasks(self) -> bool:
+        """Whether Dask runs the workers."""
+        return self.scheduler is not None or self.kind != PROCESSES
 
 
 def cores() -> int:
@@ -66,7 +75,7 @@ def cores() -> int:
 def require() -> None:
     """Raise `MissingTool` if Dask is not installed."""
     if importlib.util.find_spec("distributed") is None:
-        raise MissingTool("dask: is not installed; sweeps need it: pip install 'hoplab[sweep]'")
+        raise MissingTool("dask: is not installed; clusters need it: pip install 'hoplab[sweep]'")
 
 
 def has_dashboard() -> bool:

@@ -9,7 +9,7 @@ import importlib.util
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,15 +17,57 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster, SSHCluster, get_worker
 from distributed.client import FutureCancelledError
 
+from hoplab.host.machine.sealed import Machine
 from hoplab.many.sweep import task
 from hoplab.many.sweep.cluster import CONNECT_S, JOBQUEUE, SETTINGS, Cluster, cores, has_dashboard
 from hoplab.many.sweep.task import Answer, Request
 from hoplab.model.errors import MissingTool, ScenarioError
 
 
+class Dasked:
+    """A cluster's workers, as the engine sees them."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    @property
+    def link(self) -> str | None:
+        """Address of the scheduler's dashboard, or None if it has none."""
+        services = self.client.scheduler_info(n_workers=0).get("services", {})
+        if not has_dashboard() or not services.get("dashboard"):
+            return None
+        return str(self.client.dashboard_link)
+
+    def present(self) -> Mapping[str, int]:
+        """Return how many runs each worker makes at a time, by its address."""
+        threads: Mapping[str, int] = self.client.nthreads()
+        return threads
+
+    def submit(self, request: Request, machine: Machine, name: str) -> Any:
+        """Have a run made; a worker that lacks the machine says so."""
+        return self.client.submit(at_worker, request, key=name, pure=False)
+
+    def answer_of(self, future: Any) -> Answer | None:
+        """Return a worker's result, or None if the worker died."""
+        try:
+            answer: Answer = future.result()
+        except KilledWorker:
+            return None
+        except FutureCancelledError:
+            raise MissingTool("scheduler: the connection to it was lost; start it again") from None
+        finally:
+            future.release()
+        return answer
+
+    def receive(self, content: bytes, workers: Sequence[str]) -> None:
+        """Send a packed machine to workers, of which some may have gone."""
+        if workers:
+            self.client.run(task.receive, content, workers=workers, on_error="ignore")
+
+
 @contextlib.contextmanager
-def joined(cluster: Cluster) -> Iterator[Any]:
-    """Provide a client of the cluster inside the block. A cluster that was started here is then
+def joined(cluster: Cluster) -> Iterator[Dasked]:
+    """Provide the cluster's workers inside the block. A cluster that was started here is then
     stopped."""
     connect: Any = Client
     with contextlib.ExitStack() as stack:
@@ -47,7 +89,7 @@ def joined(cluster: Cluster) -> Iterator[Any]:
             stack.enter_context(dask.config.set({"temporary-directory": scratch}))
             place = stack.enter_context(_started(cluster, scratch))
             client = stack.enter_context(connect(place))
-        yield client
+        yield Dasked(client)
 
 
 def _started(cluster: Cluster, scratch: str) -> Any:
@@ -147,25 +189,6 @@ def _quiet() -> Iterator[None]:
             yield
         finally:
             logger.setLevel(before)
-
-
-def dashboard(client: Any) -> str | None:
-    """Return the address of the scheduler's dashboard, or None if it has none."""
-    services = client.scheduler_info(n_workers=0).get("services", {})
-    if not has_dashboard() or not services.get("dashboard"):
-        return None
-    return str(client.dashboard_link)
-
-
-def answer_of(future: Any) -> Answer | None:
-    """Return a worker's result, or None if the worker died."""
-    try:
-        answer: Answer = future.result()
-    except KilledWorker:
-        return None
-    except FutureCancelledError:
-        raise MissingTool("scheduler: the connection to it was lost; start it again") from None
-    return answer
 
 
 def at_worker(request: Request) -> Answer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs points. The store supplies the runs that it has, and Dask's workers make the rest.
+"""Runs points. The store supplies the runs that it has, and workers make the rest.
 
 The client, the scheduler and the workers hold a bounded number of runs at a time, `AHEAD` a worker.
 Points are made when there is room for them. A run that has ended is handed over and forgotten.
@@ -15,7 +15,7 @@ import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ from hoplab.many.sweep import cluster as clusters
 from hoplab.many.sweep import task
 from hoplab.many.sweep.cluster import Cluster
 from hoplab.many.sweep.points import Point
+from hoplab.many.sweep.processes import Processes
 from hoplab.many.sweep.task import Answer, Request
 from hoplab.model.errors import GuestFailed, HoplabError, ResultsError, of_status
 
@@ -95,6 +96,26 @@ class Source(Protocol):
         """Take note of a run that has ended."""
 
 
+class Workers(Protocol):
+    """What makes runs: processes of this command, or a cluster's workers."""
+
+    @property
+    def link(self) -> str | None:
+        """Address of a page about the workers, or None."""
+
+    def present(self) -> Mapping[str, int]:
+        """Return how many runs each worker makes at a time, by its name."""
+
+    def submit(self, request: Request, machine: Machine, name: str) -> Any:
+        """Begin a run; the future has its answer."""
+
+    def answer_of(self, future: Any) -> Answer | None:
+        """Return the result of a run that has ended, or None if its worker died."""
+
+    def receive(self, content: bytes, workers: Sequence[str]) -> None:
+        """Send a packed machine to workers that lack it."""
+
+
 class Listed:
     """A source of points from an iterable."""
 
@@ -139,15 +160,14 @@ class Engine:
         self._machines = Machines(options.machine or select.chosen())
         self._used: dict[str, Machine] = {}
         self._stack = contextlib.ExitStack()
-        self._client: Any = None
+        self._workers: Workers | None = None
         self._going: dict[Any, tuple[Point, Request, int]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._suspects: deque[tuple[Point, Request]] = deque()
         self._twins: dict[str, list[Point]] = {}
         self._packed: dict[str, bytes] = {}
         self._supplied: dict[tuple[str, str], int] = {}
-        self._dask: Any = None
-        self._threads: dict[str, int] = {}
+        self._threads: Mapping[str, int] = {}
         self._counted_s = -WAKE_S
         self._submitted = 0
 
@@ -179,15 +199,15 @@ class Engine:
     def _room(self) -> int:
         if self._options.cluster.workers == 0:
             return 1
-        return AHEAD * max(1, self._workers())
+        return AHEAD * self._count()
 
-    def _workers(self) -> int:
+    def _count(self) -> int:
         """Return the number of workers, now or a moment ago: not each run asks the scheduler."""
         now = time.monotonic()
-        if self._client is not None and now - self._counted_s > WAKE_S:
+        if self._workers is not None and now - self._counted_s > WAKE_S:
             self._counted_s = now
-            self._threads = self._client.nthreads()
-        return sum(self._threads.values())
+            self._threads = self._workers.present()
+        return max(1, sum(self._threads.values()))
 
     def _begin(self, point: Point) -> Done | None:
         """Take the run from the store, or send it to a worker."""
@@ -229,23 +249,32 @@ class Engine:
         )
 
     def _submit(self, point: Point, request: Request) -> None:
-        if self._client is None:
-            clusters.require()
-            from hoplab.many.sweep import dasked  # an extra, and a second to import
-
-            self._dask = dasked
-            self._client = self._stack.enter_context(dasked.joined(self._options.cluster))
-            link = dasked.dashboard(self._client)
-            if link is not None:
-                self._options.say(f"dashboard: {link}")
+        workers = self._workers or self._started()
         self._submitted += 1
         name = f"hoplab-{request.key[:SHORT]}-{self._submitted}"
-        future = self._client.submit(self._dask.at_worker, request, key=name, pure=False)
+        future = workers.submit(request, self._used[request.machine], name)
         self._going[future] = point, request, self._submitted
         future.add_done_callback(self._ended.put)
 
+    def _started(self) -> Workers:
+        """Start the workers, which a sweep whose runs are all there does without."""
+        place = self._options.cluster
+        workers: Workers
+        if place.is_dasks:
+            clusters.require()
+            from hoplab.many.sweep import dasked  # an extra, and a second to import
+
+            workers = self._stack.enter_context(dasked.joined(place))
+        else:
+            workers = self._stack.enter_context(Processes(place.workers or clusters.cores()))
+        self._workers = workers
+        if workers.link is not None:
+            self._options.say(f"dashboard: {workers.link}")
+        return workers
+
     def _wait(self, aside: deque[tuple[Point, Request]]) -> Iterator[Done]:
         """Yield runs that have ended meanwhile. A run whose worker died goes ``aside``."""
+        assert self._workers is not None
         try:
             ended = [self._ended.get(timeout=WAKE_S)]
         except queue.Empty:
@@ -255,8 +284,7 @@ class Engine:
         lacking: list[tuple[Point, Request, str, int]] = []
         for future in ended:
             point, request, number = self._going.pop(future)
-            answer = self._dask.answer_of(future)
-            future.release()
+            answer = self._workers.answer_of(future)
             if answer is None:
                 aside.append((point, request))
             elif answer.lacks_machine is not None:
@@ -283,10 +311,9 @@ class Engine:
             f"machine {machine.id[:SHORT]}: {len(content) >> 20} MiB sent to "
             f"{len(workers)} worker{'s' if len(workers) > 1 else ''}"
         )
-        present = self._client.nthreads()
-        here = [worker for worker in workers if worker in present]
-        if here:
-            self._client.run(task.receive, content, workers=here, on_error="ignore")
+        assert self._workers is not None
+        present = self._workers.present()
+        self._workers.receive(content, [worker for worker in workers if worker in present])
         for worker in workers:
             self._supplied[machine.id, worker] = self._submitted
 
@@ -295,7 +322,7 @@ class Engine:
         waiting, self._suspects = self._suspects, deque()
         dead: deque[tuple[Point, Request]] = deque()
         while waiting or self._going:
-            while waiting and len(self._going) < max(1, self._workers()):
+            while waiting and len(self._going) < self._count():
                 self._submit(*waiting.popleft())
             for done in self._wait(dead):
                 yield from self._told(done)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import io
 import json
@@ -14,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pyarrow as pa
@@ -90,6 +90,11 @@ def _here(identity: str) -> Machine | None:
             own = select.chosen()
             return own if own.id == identity else None
     return None
+
+
+def knows(identity: str) -> bool:
+    """Return whether this process has checked a machine."""
+    return identity in _machines
 
 
 def know(found: Machine) -> None:
@@ -172,11 +177,18 @@ def make(request: Request, own: Machine, scratch: str | None = None) -> Answer:
 @cache
 def _room(scratch: str | None) -> tuple[Path, Originals]:
     """Return this process's folder for runs, and the guests of which these are copies."""
-    stack = contextlib.ExitStack()
-    name = stack.enter_context(tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch))
-    originals = stack.enter_context(contextlib.closing(Originals(Path(name))))
-    atexit.register(stack.close)
-    return Path(name), originals
+    made = tempfile.TemporaryDirectory(prefix="hoplab-sweep-", dir=scratch)
+    name = _rooms.enter_context(made)
+    return Path(name), _rooms.enter_context(contextlib.closing(Originals(Path(name))))
+
+
+def clear() -> None:
+    """Remove this process's folders for runs, and end the guests of which these were copies."""
+    _rooms.close()
+
+
+_rooms = contextlib.ExitStack()
+Finalize(None, clear, exitpriority=1)  # at the end of one of `multiprocessing`'s processes too
 
 
 def _tables(out: Path, request: Request, manifest: Manifest) -> dict[str, pa.Table]:
