@@ -133,6 +133,8 @@ void __noreturn hoplab_medium_died(const u8 *text, u32 length);
 u64 *hoplab_resident_own(void);
 /* Whether a signal has come. */
 bool hoplab_resident_stopped(void);
+/* Note SIGTERM and SIGINT, and only while the program waits if so. A process does that itself. */
+void hoplab_resident_catch(bool in_wait);
 /* Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor. */
 u8 *hoplab_resident_frames(s32 fd, u32 most);
 /* The first of them, its octets and the time at which it came, in ns; NULL if none waits. */

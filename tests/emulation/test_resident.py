@@ -2,6 +2,7 @@
 """The routing daemons and the ends of flows in the guest's kernel: the results of their processes,
 and their end."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_both_homes_give_equal_tables(run_scenario: Run, text: str) -> None:
         results.load(
             Path(run_scenario(text, "--set", f"network.routing={home}")["folder"])
         ).manifest.tables
-        for home in ("kernel", "daemon")
+        for home in ("process", "daemon")
     ]
     assert tables[0] == tables[1] and tables[0]
 
@@ -131,6 +132,27 @@ run = "{run}"
 start_s = 2
 expect = 0
 """
+
+
+LOOK = "for d in /proc/[0-9]*; do [ $(cat $d/comm) != hoplab-dsr ] || ls -l $d/exe $d/fd; done"
+OWN_FILES = re.compile(
+    r"/out/logs/dsr-n.\.log|/out/raw/(events-dsr|routing)-n.\.jsonl|/dev/net/tun|socket:.*"
+)
+
+
+@pytest.mark.parametrize(("home", "program"), [("kernel", "python"), ("process", "hoplab-dsr")])
+def test_what_a_daemon_has(run_scenario: Run, home: str, program: str) -> None:
+    """One that the kernel starts has the lab's memory, which it does not use, and no file of the
+    lab's."""
+    text = asking("sh look.sh") + f"file = {{ 'look.sh' = '{LOOK}' }}\n"
+    run = Path(run_scenario(text, "--set", f"network.routing={home}")["folder"])
+    found = (run / "logs" / "program-asks.out").read_text()
+    files = re.findall(r"(exe|\d+) -> (.*)", found)
+    programs = [file for name, file in files if name == "exe"]
+    assert len(programs) == 3 and all(program in Path(file).name for file in programs), found
+    if home == "kernel":
+        others = [file for name, file in files if name != "exe"]
+        assert len(others) > 3 * 6 and all(OWN_FILES.fullmatch(file) for file in others), found
 
 
 def test_its_control_socket_answers(run_scenario: Run) -> None:

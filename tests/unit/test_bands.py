@@ -6,6 +6,7 @@ import re
 import pytest
 
 from hoplab.guest.network import cells, wifi
+from hoplab.guest.network.nl80211 import Attr, u32
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import Radio
 from hoplab.model.network import plan
@@ -122,14 +123,14 @@ def test_hostapd_is_told_of_the_band_by_its_operating_class(
 
 def test_a_mesh_at_2_4_ghz_is_centred_on_its_channel() -> None:
     radio = resolved(MESH.replace("band_ghz = 6", "channel = 6")).radio
-    assert dict(wifi.width(radio))["NL80211_ATTR_CENTER_FREQ1"] == 2437
+    assert wifi.width(radio)[Attr.CENTER_FREQ1] == u32(2437)
 
 
 def test_a_mesh_at_6_ghz_is_as_wide_as_its_channel() -> None:
     radio = resolved(MESH.replace("band_ghz = 6", "band_ghz = 6\nwidth_mhz = 160")).radio
-    attributes = dict(wifi.width(radio))
-    assert attributes["NL80211_ATTR_CENTER_FREQ1"] == 6025
-    assert attributes["NL80211_ATTR_CHANNEL_WIDTH"] == 5
+    attributes = wifi.width(radio)
+    assert attributes[Attr.CENTER_FREQ1] == u32(6025)
+    assert attributes[Attr.CHANNEL_WIDTH] == u32(5)
 
 
 @pytest.mark.parametrize(

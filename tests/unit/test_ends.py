@@ -54,7 +54,7 @@ def test_iperf3_refuses_what_it_does_otherwise(flow: dict[str, Any], words: str)
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ends:
     monkeypatch.setattr(ends, "program", lambda name: name)
     (tmp_path / "raw").mkdir()
-    return Ends(tmp_path, EPOCH_NS, interval_s=0.1, resident=True)
+    return Ends(tmp_path, EPOCH_NS, interval_s=0.1, home="kernel")
 
 
 def end(command: list[str]) -> dict[str, Any]:

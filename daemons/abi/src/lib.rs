@@ -96,6 +96,8 @@ unsafe extern "C" {
     pub safe fn hoplab_resident_own() -> *mut u64;
     /// Whether a signal has come.
     pub safe fn hoplab_resident_stopped() -> bool;
+    /// Note SIGTERM and SIGINT, and only while the program waits if so. A process does that itself.
+    pub safe fn hoplab_resident_catch(in_wait: bool);
     /// Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor.
     pub safe fn hoplab_resident_frames(fd: i32, most: u32) -> *mut u8;
     /// The first of them, its octets and the time at which it came, in ns; NULL if none waits.

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::slice;
 
 use hoplab_abi::{hoplab_resident_died, rust};
-use hoplab_linux::say;
+use hoplab_linux::{say, signals};
 use serde::de::DeserializeOwned;
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to its
@@ -49,9 +49,13 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
 const _: rust::DsrRun = hoplab_dsr_run;
 
 fn run(name: &str, document: &str) -> Result<(), String> {
+    signals::catch_in_wait();
     match name {
         hoplab_dsr::NAME => serving(document, hoplab_dsr::serve),
-        hoplab_traffic::NAME => serving(document, hoplab_traffic::serve),
+        hoplab_traffic::NAME => serving(document, |config| {
+            hoplab_traffic::catch_signals(config);
+            hoplab_traffic::serve(config)
+        }),
         _ => match hoplab_router::serve_named(name, document) {
             Some(served) => served.map_err(|why| why.to_string()),
             None => Err("is no program of this kernel".into()),

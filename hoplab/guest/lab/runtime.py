@@ -143,9 +143,9 @@ class Runtime:
 
     def _ends(self) -> Ends:
         # Where the routing daemons run, the ends of flows run.
-        resident = self._scenario.network.routing == "kernel"
+        home = self._scenario.network.routing
         interval_s = self._scenario.measure.interval_s
-        return Ends(self._built.out, self.clock.epoch_ns, interval_s, resident)
+        return Ends(self._built.out, self.clock.epoch_ns, interval_s, home)
 
     def end_flow(self, going: Going, t_s: float) -> None:
         """Read the flow a last time and end its programs."""

@@ -16,7 +16,9 @@ from pyroute2.iproute import IPRoute
 
 from hoplab.guest.network.inside import LIBC, NAMES, inside
 from hoplab.guest.network.links import Links
+from hoplab.guest.system import residents
 from hoplab.guest.system.files import put
+from hoplab.guest.system.processes import Child
 from hoplab.model import writing
 from hoplab.model.errors import MissingTool
 
@@ -128,6 +130,16 @@ class Namespaces:
             return subprocess.Popen(
                 list(command), stdin=subprocess.DEVNULL, stderr=output, **options
             )
+
+    def serve(self, name: str, command: Sequence[str], log: Path, is_resident: bool) -> Child:
+        """Start a program of Hoplab's with its document, as `spawn` does. If ``is_resident``, the
+        kernel itself runs it, where it offers that."""
+        if is_resident:
+            with inside(name), writing.added(log) as output:
+                resident = residents.start(command, output.fileno())
+            if resident is not None:
+                return resident
+        return self.spawn(name, command, log)
 
     def close(self) -> None:
         for name, links in reversed(self._links.items()):

@@ -41,8 +41,10 @@ def start(plan: Plan, namespaces: Namespaces, out: Path, epoch_ns: int, daemons:
     started = []
     for station in counted(plan, "starts routing daemons", list(plan.address)):
         log = out / "logs" / f"{protocol}-{station}.log"
-        process = namespaces.spawn(station, command(plan, station, out, epoch_ns), log)
         ours = protocol in OF_HOPLAB
+        given = command(plan, station, out, epoch_ns)
+        is_resident = ours and plan.scenario.network.routing == "kernel"
+        process = namespaces.serve(station, given, log, is_resident)
         daemon = Daemon(f"{protocol} at {station}", process, log, leaves_tables=ours)
         started.append(daemons.add(daemon))
         if protocol == "batmand":
@@ -121,7 +123,7 @@ def _station(plan: Plan, station: str, out: Path, epoch_ns: int) -> dict[str, An
         "duration_s": plan.end_s,
         "events": str(raw / f"events-{protocol}-{station}.jsonl"),
         "counters": str(raw / f"routing-{station}.jsonl"),
-        "resident": plan.scenario.network.routing == "kernel",
+        "resident": plan.scenario.network.routing != "daemon",
     }
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from hoplab.model import reading
 from hoplab.model.errors import DaemonDied, MissingTool
@@ -27,12 +28,26 @@ LONGEST_LINE = 300
 SEARCHED = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
+class Child(Protocol):
+    """What a `subprocess.Popen` and a `hoplab.guest.system.residents.Resident` have in common."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Daemon:
     """A process that must live as long as the run."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: Child
     log: Path
     leaves_tables: bool = False
     """Whether it writes its counters when a signal ends it, so that it must end well."""
@@ -69,7 +84,7 @@ def _ended_well(daemon: Daemon) -> bool:
     return status == 0 or not daemon.leaves_tables
 
 
-def end(process: subprocess.Popen[bytes]) -> int:
+def end(process: Child) -> int:
     """Send SIGTERM, and SIGKILL after a grace time. Returns the exit status, -n for a signal n."""
     if process.poll() is None:
         process.terminate()

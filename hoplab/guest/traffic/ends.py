@@ -33,8 +33,8 @@ class Ends:
     """CLOCK_MONOTONIC at time 0."""
     interval_s: float
     """Between rows of table `udp`."""
-    resident: bool
-    """Whether an end runs in the guest's kernel, where that offers it."""
+    home: str
+    """Where an end runs, and what starts it (`hoplab.model.keys.stations.Network.routing`)."""
 
     def server(self, conversation: Conversation) -> list[str]:
         """Return the command of the end at the flow's destination."""
@@ -117,7 +117,7 @@ class Ends:
         self, conversation: Conversation, role: str, what: str, end: dict[str, Any]
     ) -> list[str]:
         path = self.out / "raw" / f"traffic-{conversation.name}-{role}.json"
-        document = {"resident": self.resident, "end": {what: end}}
+        document = {"resident": self.home != "daemon", "end": {what: end}}
         return [program("hoplab-traffic"), str(documents.write(path, document))]
 
 

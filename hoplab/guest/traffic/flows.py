@@ -6,12 +6,11 @@ from __future__ import annotations
 import errno
 import os
 import select
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.system.processes import beside, last_line, program
+from hoplab.guest.system.processes import Child, beside, last_line, program
 from hoplab.guest.traffic.ends import Ends
 from hoplab.model import reading, writing
 from hoplab.model.keys.declare import MAX_DURATION_S
@@ -35,7 +34,7 @@ class Side:
     conversation: Conversation
     role: str
     """``client``, at the flow's source, or ``server``."""
-    process: subprocess.Popen[bytes]
+    process: Child
     report: Path | None
     """The final report of iperf3; `hoplab-traffic` writes none."""
     log: Path
@@ -94,12 +93,12 @@ def _started(conversation: Conversation, role: str, namespaces: Namespaces, ends
     else:
         command = ends.server(conversation) if is_server else ends.client(conversation)
     log = ends.out / "logs" / f"flow-{conversation.name}-{role}.log"
-    process = namespaces.spawn(
-        flow.destination if is_server else flow.source,
-        command,
-        log,
-        env={**os.environ, **beside(command)},
-    )
+    station = flow.destination if is_server else flow.source
+    process: Child
+    if conversation.is_iperf3:
+        process = namespaces.spawn(station, command, log, env={**os.environ, **beside(command)})
+    else:
+        process = namespaces.serve(station, command, log, ends.home == "kernel")
     return Side(conversation, role, process, report, log)
 
 

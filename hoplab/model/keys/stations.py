@@ -176,10 +176,10 @@ class Network(Table):
         "in virtual time: in the guest's kernel, or as a slower process that you can "
         "debug; in real time a process",
     )
-    routing: Literal["kernel", "daemon"] = key(
+    routing: Literal["kernel", "process", "daemon"] = key(
         "kernel",
-        "the same for routing daemons of Hoplab and the ends of flows without iperf3, with equal "
-        "results",
+        "the same for Hoplab's routing daemons and ends of flows; `process`: the kernel runs what "
+        "processes start, with the results of `daemon`",
     )
     ipv6: Switch = key(
         False,

@@ -9,6 +9,9 @@
  * calls in the same order, as calls of functions. Each is followed by what follows a process's. So
  * virtual time, and the order in which processes run, are as for a daemon in its own memory.
  *
+ * Such a process takes the host 10 ms to start, for a program that then never runs in it. So by the ioctl this
+ * kernel starts the daemon itself. It is a child of the caller, in its namespaces, without memory of its own.
+ *
  * The link leads what Rust's library takes from the C library to the functions at the end of this file
  * (scripts/daemons). What such a call points at is in this kernel's memory, not in the process's, which
  * thread.own_memory says to arch/um (hooks/resident-programs.patch).
@@ -18,6 +21,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/init.h>
@@ -28,6 +32,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
@@ -45,9 +50,32 @@
 
 #define LARGEST_DOCUMENT (64 << 20)
 
+/* _IO('h', 3); its answer is the child's number */
+#define HOPLAB_RESIDENT_START 0x6803
+
+/* The program's name, a line, and its document; and where its output goes. */
+struct wanted {
+	u64 document;
+	u64 length;
+	s32 output;
+	u32 zero;
+};
+
+/* A program that begins, in the memory of its parent. */
+struct start {
+	u8 *document;
+	size_t length;
+	struct file *output;
+};
+
+/* Where a handler of signals would be, for a program that never leaves the kernel. */
+#define NOTED ((__sighandler_t)(TASK_SIZE - 1))
+
 /* What a program in a process's own memory would have as its statics. */
 struct resident {
 	u64 own[HOPLAB_OWN_OCTETS / sizeof(u64)];
+	/* It has no process that does so. */
+	bool notes_signals;
 };
 
 /* A kernel that is linked without the daemon has this, which refuses. */
@@ -102,6 +130,22 @@ u64 *hoplab_resident_own(void)
 bool hoplab_resident_stopped(void)
 {
 	return signal_pending(current);
+}
+
+void hoplab_resident_catch(bool in_wait)
+{
+	struct resident *resident = current->thread.resident;
+	struct k_sigaction *actions = current->sighand->action;
+	sigset_t ending;
+
+	if (!resident->notes_signals)
+		return;
+	siginitset(&ending, sigmask(SIGTERM) | sigmask(SIGINT));
+	sigprocmask(in_wait ? SIG_BLOCK : SIG_UNBLOCK, &ending, NULL);
+	spin_lock_irq(&current->sighand->siglock);
+	actions[SIGTERM - 1].sa.sa_handler = NOTED;
+	actions[SIGINT - 1].sa.sa_handler = NOTED;
+	spin_unlock_irq(&current->sighand->siglock);
 }
 
 /* What af_packet.c has for a socket with a ring: too many frames are dropped, and each has a time. */
@@ -164,10 +208,85 @@ void hoplab_resident_died(const u8 *text, u32 length)
 	panic("%s: %.*s", current->comm, (int)length, (const char *)text);
 }
 
+static void resident_forget(struct start *start)
+{
+	kvfree(start->document);
+	if (start->output)
+		fput(start->output);
+	kfree(start);
+}
+
 /* Its rights are those of the process, so a process that may start daemons may start them here. */
 static int resident_open(struct inode *inode, struct file *file)
 {
 	return time_travel_mode == TT_MODE_INFCPU ? stream_open(inode, file) : -EOPNOTSUPP;
+}
+
+/* Begin without anything of the parent's but its directory, namespaces and rights. */
+static void resident_leave_parent(struct start *start)
+{
+	char name[TASK_COMM_LEN] = {};
+	sigset_t none = {};
+	int i;
+
+	for (i = 0; i < start->length && i < sizeof(name) - 1 && start->document[i] != '\n'; i++)
+		name[i] = start->document[i];
+	set_task_comm(current, name);
+	for (i = 0; i <= 2; i++) /* standard input, output and errors */
+		replace_fd(i, start->output, 0);
+	fput(start->output);
+	start->output = NULL;
+	do_close_on_exec(current->files);
+	flush_signal_handlers(current, 1);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	spin_lock_irq(&current->sighand->siglock);
+	current->sighand->action[SIGPIPE - 1].sa.sa_handler = SIG_IGN;
+	spin_unlock_irq(&current->sighand->siglock);
+}
+
+static int resident_main(void *argument)
+{
+	struct resident resident = { .notes_signals = true };
+	struct start *start = argument;
+	bool done;
+
+	resident_leave_parent(start);
+	current->thread.resident = &resident;
+	done = hoplab_dsr_run(start->document, start->length);
+	current->thread.resident = NULL;
+	resident_forget(start);
+	do_exit(done ? 0 : 1 << 8);
+}
+
+static long resident_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct wanted wanted;
+	struct start *start;
+	long pid;
+
+	if (command != HOPLAB_RESIDENT_START)
+		return -ENOTTY;
+	if (copy_from_user(&wanted, (void __user *)argument, sizeof(wanted)))
+		return -EFAULT;
+	if (!wanted.length || wanted.length > LARGEST_DOCUMENT || wanted.zero)
+		return -EINVAL;
+	start = kzalloc(sizeof(*start), GFP_KERNEL);
+	if (!start)
+		return -ENOMEM;
+	start->length = wanted.length;
+	start->document = vmemdup_user(u64_to_user_ptr(wanted.document), wanted.length);
+	start->output = fget(wanted.output);
+	if (IS_ERR(start->document)) {
+		pid = PTR_ERR(start->document);
+		start->document = NULL;
+	} else if (!start->output) {
+		pid = -EBADF;
+	} else {
+		pid = user_mode_thread(resident_main, start, SIGCHLD);
+	}
+	if (pid < 0)
+		resident_forget(start);
+	return pid;
 }
 
 /* 0 for a program that failed; it has said why. */
@@ -195,6 +314,7 @@ static const struct file_operations resident_operations = {
 	.owner = THIS_MODULE,
 	.open = resident_open,
 	.write = resident_write,
+	.unlocked_ioctl = resident_ioctl,
 };
 
 static struct miscdevice resident_device = {
