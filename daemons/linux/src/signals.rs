@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SIGTERM and SIGINT: the request to write what is left and end.
 
-#[cfg(not(feature = "in-kernel"))]
-pub use of_process::{catch, catch_in_wait, stopped};
 #[cfg(feature = "in-kernel")]
 pub use of_kernel::{catch, catch_in_wait, stopped};
+#[cfg(not(feature = "in-kernel"))]
+pub use of_process::{catch, catch_in_wait, stopped};
 
 #[cfg(not(feature = "in-kernel"))]
 mod of_process {
