@@ -30,14 +30,15 @@ def test_each_has_its_socket_before_the_next_starts(
     """All take one path for it, and each removes what it finds there."""
     done: list[str] = []
 
-    def spawn(station: str, command: list[str], log: Path) -> Any:
+    def serve(station: str, command: list[str], log: Path, is_resident: bool) -> Any:
+        assert not is_resident
         done.append(f"start {station}")
         return SimpleNamespace(pid=0, poll=lambda: None)
 
     monkeypatch.setattr(daemons, "program", lambda name: name)
     monkeypatch.setattr(daemons, "wait_for", lambda daemon, is_ready: done.append(daemon.name))
     work = plan(resolve(parse(tomllib.loads(SCENARIO), "test")))
-    daemons.start(work, SimpleNamespace(spawn=spawn), tmp_path, 0, Daemons())  # type: ignore[arg-type]
+    daemons.start(work, SimpleNamespace(serve=serve), tmp_path, 0, Daemons())  # type: ignore[arg-type]
     assert done == [
         word for name in ("n0", "n1", "n2") for word in (f"start {name}", f"batmand at {name}")
     ]

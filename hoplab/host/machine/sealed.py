@@ -22,7 +22,7 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class Machine:
 
     folder: Path
     id: str
-    description: Mapping[str, Any]
+    description: Mapping[str, Any] = field(repr=False)
 
     @property
     def kernel(self) -> Path:

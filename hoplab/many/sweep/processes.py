@@ -84,7 +84,7 @@ class Processes:
 
 
 class _Worker:
-    """A process, which is started for its first run."""
+    """A process that makes runs, one after the other."""
 
     def __init__(self, scratch: Path) -> None:
         context = multiprocessing.get_context("forkserver")

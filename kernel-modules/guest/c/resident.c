@@ -18,6 +18,7 @@
  */
 
 #include <linux/capability.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -66,6 +67,7 @@ struct start {
 	u8 *document;
 	size_t length;
 	struct file *output;
+	struct completion *begun;
 };
 
 /* Where a handler of signals would be, for a program that never leaves the kernel. */
@@ -242,6 +244,7 @@ static void resident_leave_parent(struct start *start)
 	spin_lock_irq(&current->sighand->siglock);
 	current->sighand->action[SIGPIPE - 1].sa.sa_handler = SIG_IGN;
 	spin_unlock_irq(&current->sighand->siglock);
+	complete(start->begun);
 }
 
 static int resident_main(void *argument)
@@ -260,6 +263,7 @@ static int resident_main(void *argument)
 
 static long resident_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
+	DECLARE_COMPLETION_ONSTACK(begun);
 	struct wanted wanted;
 	struct start *start;
 	long pid;
@@ -274,6 +278,7 @@ static long resident_ioctl(struct file *file, unsigned int command, unsigned lon
 	if (!start)
 		return -ENOMEM;
 	start->length = wanted.length;
+	start->begun = &begun;
 	start->document = vmemdup_user(u64_to_user_ptr(wanted.document), wanted.length);
 	start->output = fget(wanted.output);
 	if (IS_ERR(start->document)) {
@@ -286,6 +291,8 @@ static long resident_ioctl(struct file *file, unsigned int command, unsigned lon
 	}
 	if (pid < 0)
 		resident_forget(start);
+	else
+		wait_for_completion(&begun); /* the program begins now, and not when its parent waits next */
 	return pid;
 }
 
