@@ -76,7 +76,7 @@ class Reporter:
         if session.testsfailed:
             return None
         if any("network" in getattr(item, "fixturenames", ()) for item in session.items):
-            importlib.import_module("hoplab.front.testing.network")  # seconds, which copies share
+            importlib.import_module("hoplab.front.testing.network").load()  # what copies share
         # What has been loaded stays. A copy that looked through it would copy its pages.
         gc.collect()
         gc.freeze()

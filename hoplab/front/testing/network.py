@@ -17,7 +17,7 @@ from hoplab.front import api
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import built
 from hoplab.guest.lab.cleanup import CleanUp
-from hoplab.guest.lab.job import prepare
+from hoplab.guest.lab.job import load_models, prepare
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.hosts import Hosts
 from hoplab.guest.network.inside import inside
@@ -29,6 +29,11 @@ from hoplab.model.keys.scenario import Scenario
 PAUSE_S = 0.1
 TIMEOUT_S = 120.0
 """Seconds that a command may take, in virtual time if the guest has it."""
+
+
+def load() -> None:
+    """Do what takes long, once for all tests."""
+    load_models(Scenario)
 
 
 class Network:

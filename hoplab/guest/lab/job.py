@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from hoplab.guest.lab import branched, standby
 from hoplab.guest.lab.account import Account
 from hoplab.guest.lab.built import Maker, built
@@ -36,14 +38,20 @@ PR_SET_NAME, PR_SET_TIMERSLACK = 15, 29
 NAME = b"hoplab-lab"
 """The process's own, by which `hoplab.host.runs.suspects` tells it from programs in Python."""
 MODELS = (Resolved, ResolvedMedium, RadioStation, Records, DsrFile, DsrSettings)
-"""What most runs check documents with. Each takes some ten milliseconds to make, which images and
-copies of a guest then have."""
+"""Each takes some ten milliseconds to make. Images and copies of a guest then have them."""
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 Arrange = Callable[[Started, CleanUp], Planned]
 """The last stage: it leads the run from time 0 to its end."""
 Course = Callable[[CleanUp], Planned]
 """All stages of a run but the last."""
+
+
+def load_models(*more: type[BaseModel]) -> None:
+    """Make the models that most runs check documents with, and ``more``."""
+    models: list[type[BaseModel]] = [*MODELS, *more]
+    for model in models:
+        model.model_rebuild()
 
 
 def prepare(out: Path, seed: int | None = None) -> Plan:
@@ -60,8 +68,7 @@ def main(arguments: list[str]) -> int:
     signals.raise_on_signals()
     real_time = REAL_TIME in arguments
     if not real_time:
-        for model in MODELS:
-            model.model_rebuild()
+        load_models()
         # What has been loaded stays. A copy that looked through it would copy its pages.
         gc.freeze()
         standby.stand_by()
