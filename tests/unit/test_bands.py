@@ -6,7 +6,8 @@ import re
 import pytest
 
 from hoplab.guest.network import cells, wifi
-from hoplab.guest.network.nl80211 import Attr, u32
+from hoplab.guest.network.netlink import u32
+from hoplab.guest.network.nl80211 import Attr
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.radio import Radio
 from hoplab.model.network import plan

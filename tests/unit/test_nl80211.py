@@ -15,8 +15,8 @@ from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 from hoplab.guest.network import links, netlink
 from hoplab.guest.network.generic import Generic
 from hoplab.guest.network.links import Links
-from hoplab.guest.network.netlink import ACK, DUMP, ERROR, GENERIC, HEADER, Refused
-from hoplab.guest.network.nl80211 import Attr, Command, Kind, Wireless, u32
+from hoplab.guest.network.netlink import ACK, DUMP, ERROR, GENERIC, HEADER, Refused, u32
+from hoplab.guest.network.nl80211 import Attr, Command, Kind, Wireless
 
 NEWER = {Command.RELOAD_REGDB}
 """What pyroute2 has no name for."""

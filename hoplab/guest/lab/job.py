@@ -37,7 +37,14 @@ REAL_TIME = "--real-time"
 PR_SET_NAME, PR_SET_TIMERSLACK = 15, 29
 NAME = b"hoplab-lab"
 """The process's own, by which `hoplab.host.runs.suspects` tells it from programs in Python."""
-MODELS = (Resolved, ResolvedMedium, RadioStation, Records, DsrFile, DsrSettings)
+MODELS: tuple[type[BaseModel], ...] = (
+    Resolved,
+    ResolvedMedium,
+    RadioStation,
+    Records,
+    DsrFile,
+    DsrSettings,
+)
 """Each takes some ten milliseconds to make. Images and copies of a guest then have them."""
 PROBE_BYTES = 1 << 16
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -49,8 +56,7 @@ Course = Callable[[CleanUp], Planned]
 
 def load_models(*more: type[BaseModel]) -> None:
     """Make the models that most runs check documents with, and ``more``."""
-    models: list[type[BaseModel]] = [*MODELS, *more]
-    for model in models:
+    for model in (*MODELS, *more):
         model.model_rebuild()
 
 

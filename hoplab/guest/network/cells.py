@@ -12,7 +12,8 @@ from typing import NoReturn
 
 from hoplab.guest.network import distribution, wifi
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.network.nl80211 import Attr, Command, Wireless, u32, wireless
+from hoplab.guest.network.netlink import u32
+from hoplab.guest.network.nl80211 import Attr, Command, Wireless, wireless
 from hoplab.guest.system.processes import READY_POLL_S, Daemon, Daemons, last_line, program
 from hoplab.model.checks.categories import TXOP_UNIT_US
 from hoplab.model.errors import DaemonDied, MissingTool

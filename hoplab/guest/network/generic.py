@@ -8,13 +8,14 @@ import functools
 from collections.abc import Iterable, Iterator
 
 from hoplab.guest.network.netlink import (
-    ACK,
     DUMP,
     GENERIC,
     GENERIC_PROTOCOL,
     Conversation,
     attribute,
     attributes,
+    number,
+    text,
 )
 
 GENL_ID_CTRL, CTRL_CMD_GETFAMILY = 16, 3
@@ -22,14 +23,17 @@ CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 1, 2
 
 
 class Generic(Conversation):
-    """A socket for the messages of all families."""
+    """A socket for the messages of all families, in a station's namespace or in that of this
+    process; ``what`` names it in errors."""
+
+    def __init__(self, station: str | None, what: str) -> None:
+        super().__init__(station, GENERIC_PROTOCOL, what)
 
     def request(
         self, family: int, command: int, given: Iterable[tuple[int, bytes]], version: int = 0
     ) -> None:
         """Have the kernel do something with these attributes. Raises `Refused` if it does not."""
-        for _ in self.ask(family, _body(command, given, version), ACK):
-            pass
+        self.do(family, _body(command, given, version))
 
     def dump(
         self, family: int, command: int, given: Iterable[tuple[int, bytes]]
@@ -39,20 +43,13 @@ class Generic(Conversation):
             yield dict(attributes(answer[GENERIC.size :]))
 
 
-def conversation(station: str | None, what: str) -> Generic:
-    """Return a socket in a station's namespace, or in that of this process; ``what`` names it in
-    errors."""
-    return Generic(station, GENERIC_PROTOCOL, what)
-
-
 @functools.cache
 def number_of(family: str) -> int:
     """Return the kernel's number of a family. Raises `Refused` if it has none of this name."""
-    name = attribute(CTRL_ATTR_FAMILY_NAME, family.encode() + b"\0")
-    with contextlib.closing(conversation(None, family)) as asked:
+    name = attribute(CTRL_ATTR_FAMILY_NAME, text(family))
+    with contextlib.closing(Generic(None, family)) as asked:
         (answer,) = asked.ask(GENL_ID_CTRL, GENERIC.pack(CTRL_CMD_GETFAMILY, 1, 0) + name)
-    found = dict(attributes(answer[GENERIC.size :]))
-    return int.from_bytes(found[CTRL_ATTR_FAMILY_ID], "little")
+    return number(dict(attributes(answer[GENERIC.size :]))[CTRL_ATTR_FAMILY_ID])
 
 
 def _body(command: int, given: Iterable[tuple[int, bytes]], version: int) -> bytes:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 from pathlib import Path
 
 from hoplab.guest.network import generic
-from hoplab.guest.network.netlink import Refused
+from hoplab.guest.network.generic import Generic
+from hoplab.guest.network.netlink import Refused, octets, text, u32
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.radio import BAND_2_GHZ, BAND_6_GHZ
 
@@ -80,19 +80,19 @@ class Radios:
 
     def __init__(self) -> None:
         self._family = family()
-        self.over = generic.conversation(None, "radios")
+        self.over = Generic(None, "radios")
         """The socket, for other requests about them too."""
 
     def create(self, name: str, mac: str, band_ghz: float, width_mhz: int = 20) -> int:
         """Make a radio called ``name`` with address ``mac`` that may use channels of this width in
         a band. Returns its wiphy index."""
         given = {
-            ATTR_RADIO_NAME: name.encode() + b"\0",
-            ATTR_PERM_ADDR: bytes.fromhex(mac.replace(":", "")),
+            ATTR_RADIO_NAME: text(name),
+            ATTR_PERM_ADDR: octets(mac),
             ATTR_DESTROY_RADIO_ON_CLOSE: b"",
         }
         if band_ghz != BAND_2_GHZ:
-            given[ATTR_REG_CUSTOM_REG] = struct.pack("=I", _domain(band_ghz, width_mhz))
+            given[ATTR_REG_CUSTOM_REG] = u32(_domain(band_ghz, width_mhz))
         try:
             self.over.request(self._family, CMD_NEW_RADIO, given.items(), VERSION)
         except Refused as refused:

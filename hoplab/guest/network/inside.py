@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,3 +41,9 @@ def inside(name: str) -> Iterator[None]:
                 netns.setns(_entered[-1], libc=LIBC)
         finally:
             os.close(there)
+
+
+def index_of(station: str, interface: str) -> int:
+    """Return the index of a station's interface."""
+    with inside(station):
+        return socket.if_nametoindex(interface)

@@ -7,7 +7,7 @@ import ipaddress
 import socket
 import struct
 
-from hoplab.guest.network.netlink import ACK, CREATE, EXCLUSIVE, Conversation, attribute
+from hoplab.guest.network.netlink import CREATE, EXCLUSIVE, Conversation, attribute, text, u32
 
 RTM_NEWLINK, RTM_NEWADDR = 16, 20
 INTERFACE = struct.Struct("=BxHiII")
@@ -32,10 +32,10 @@ class Links(Conversation):
         flags, counting = (0, 0) if up is None else (IFF_UP * up, IFF_UP)
         body = INTERFACE.pack(socket.AF_UNSPEC, 0, index, flags, counting)
         if name is not None:
-            body += attribute(IFLA_IFNAME, name.encode() + b"\0")
+            body += attribute(IFLA_IFNAME, text(name))
         if mtu is not None:
-            body += attribute(IFLA_MTU, struct.pack("=I", mtu))
-        self._do(RTM_NEWLINK, body)
+            body += attribute(IFLA_MTU, u32(mtu))
+        self.do(RTM_NEWLINK, body)
 
     def add_address(
         self, index: int, address: str, prefix: int, broadcast: str | None = None
@@ -46,8 +46,4 @@ class Links(Conversation):
         body += attribute(IFA_LOCAL, octets) + attribute(IFA_ADDRESS, octets)
         if broadcast is not None:
             body += attribute(IFA_BROADCAST, ipaddress.IPv4Address(broadcast).packed)
-        self._do(RTM_NEWADDR, body, CREATE | EXCLUSIVE)
-
-    def _do(self, kind: int, body: bytes, flags: int = 0) -> None:
-        for _ in self.ask(kind, body, ACK | flags):
-            pass
+        self.do(RTM_NEWADDR, body, CREATE | EXCLUSIVE)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from hoplab.guest.network import wifi
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.network.nl80211 import Attr, Command, Kind, Wireless, u32, wireless
+from hoplab.guest.network.netlink import u32
+from hoplab.guest.network.nl80211 import Attr, Command, Kind, Wireless, wireless
 from hoplab.model.errors import MissingTool
 from hoplab.model.keys.resolved import ResolvedRadio
 from hoplab.model.network.plan import Plan
@@ -29,16 +30,9 @@ MOST_PEERS = struct.pack("=HHHxx", 6, 4, 255)
 
 def settle(namespaces: Namespaces, wlan: Wlan, phy_index: int, radio: ResolvedRadio) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, ready to join."""
-    links = namespaces.links(wlan.station)
     with wireless(wlan.station) as iw:
-        index = iw.interface_of(phy_index)
-        links.set(index, up=False)
-        links.set(index, name=wlan.interface)
-        iw.set_kind(index, Kind.MESH_POINT)
         # Mesh header and further addresses take the room that a longer packet would need.
-        links.set(index, up=True, mtu=ETHERNET_MTU)
-        wifi.limits(iw, phy_index, radio)
-        wifi.choose_rates(iw, index, phy_index, radio)
+        wifi.rest(iw, namespaces, wlan, phy_index, radio, Kind.MESH_POINT, ETHERNET_MTU)
 
 
 def join(plan: Plan, namespaces: Namespaces) -> None:

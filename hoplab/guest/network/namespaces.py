@@ -14,7 +14,7 @@ from typing import Any
 from pyroute2 import netns
 from pyroute2.iproute import IPRoute
 
-from hoplab.guest.network.inside import LIBC, NAMES, inside
+from hoplab.guest.network.inside import LIBC, NAMES, index_of, inside
 from hoplab.guest.network.links import Links
 from hoplab.guest.system import residents
 from hoplab.guest.system.files import put
@@ -97,8 +97,7 @@ class Namespaces:
         """Index of an interface in namespace ``name``."""
         key = name, interface
         if key not in self._index:
-            with inside(name):
-                self._index[key] = socket.if_nametoindex(interface)
+            self._index[key] = index_of(name, interface)
         return self._index[key]
 
     def sysctl(self, name: str, values: dict[str, str]) -> list[str]:

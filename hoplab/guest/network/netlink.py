@@ -74,6 +74,12 @@ class Conversation:
             if not flags:
                 return
 
+    def do(self, kind: int, body: bytes, flags: int = 0) -> None:
+        """Have the kernel do something that it only acknowledges. Raises `Refused` if it does
+        not."""
+        for _ in self.ask(kind, body, ACK | flags):
+            pass
+
     def close(self) -> None:
         self._socket.close()
 
@@ -103,6 +109,31 @@ def attributes(data: memoryview) -> Attributes:
             return
         yield kind & KIND, data[at + ATTRIBUTE.size : at + length]
         at += aligned(length)
+
+
+def u32(value: int) -> bytes:
+    """Return a number as an attribute has it, in the processor's own order."""
+    return struct.pack("=I", value)
+
+
+def text(value: str) -> bytes:
+    """Return a word as an attribute has it."""
+    return value.encode() + b"\0"
+
+
+def octets(mac: str) -> bytes:
+    """Return the octets of an address such as ``02:00:00:00:00:01``."""
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def number(value: memoryview) -> int:
+    """Return the number that an attribute has."""
+    return int.from_bytes(value, "little")
+
+
+def word(value: memoryview) -> str:
+    """Return the word that an attribute has."""
+    return bytes(value).decode().rstrip("\0")
 
 
 def attribute(kind: int, value: bytes) -> bytes:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
 from hoplab.guest.network import generic
 from hoplab.guest.network.generic import Generic
+from hoplab.guest.network.netlink import number, u32, word
 from hoplab.model.errors import HoplabError
 
 FAMILY = "nl80211"
@@ -76,11 +76,6 @@ class Kind(IntEnum):
 Given = Mapping[Attr, bytes]
 
 
-def u32(value: int) -> bytes:
-    """Return an attribute's value in the processor's own order."""
-    return struct.pack("=I", value)
-
-
 class Wireless:
     """The radios of a station, or of this process's namespace; ``over`` is a socket there."""
 
@@ -100,14 +95,14 @@ class Wireless:
         """Return the index of this wiphy's interface."""
         # Read all answers, so that none is left for the next request.
         for found in list(self.dump(Command.GET_INTERFACE, {Attr.WIPHY: u32(phy_index)})):
-            if Attr.IFNAME in found and _number(found[Attr.WIPHY]) == phy_index:
-                return _number(found[Attr.IFINDEX])
+            if Attr.IFNAME in found and number(found[Attr.WIPHY]) == phy_index:
+                return number(found[Attr.IFINDEX])
         raise HoplabError(f"radio: wiphy {phy_index} has no interface here; see dmesg")
 
     def wiphys(self) -> dict[int, str]:
         """Return the name of each wiphy here, by its index."""
         return {
-            _number(found[Attr.WIPHY]): bytes(found[Attr.WIPHY_NAME]).decode().rstrip("\0")
+            number(found[Attr.WIPHY]): word(found[Attr.WIPHY_NAME])
             for found in self.dump(Command.GET_WIPHY, {})
         }
 
@@ -121,9 +116,5 @@ class Wireless:
 def wireless(station: str | None) -> Iterator[Wireless]:
     """Open the radios of a station, or of this process's namespace."""
     what = f"radio of {station}" if station is not None else "radios"
-    with contextlib.closing(generic.conversation(station, what)) as over:
+    with contextlib.closing(Generic(station, what)) as over:
         yield Wireless(over)
-
-
-def _number(value: memoryview) -> int:
-    return int.from_bytes(value, "little")

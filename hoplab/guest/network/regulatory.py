@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hoplab.guest.network import hwsim
+from hoplab.guest.network.netlink import text, word
 from hoplab.guest.network.nl80211 import Attr, Command, Wireless, wireless
 from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
@@ -75,7 +76,7 @@ def allow() -> None:
         Path(folder, "regulatory.db").write_bytes(database())
         put(str(SEARCHED), folder)
         iw.request(Command.RELOAD_REGDB, {})
-        iw.request(Command.REQ_SET_REG, {Attr.REG_ALPHA2: _text(COUNTRY)})
+        iw.request(Command.REQ_SET_REG, {Attr.REG_ALPHA2: text(COUNTRY)})
         deadline = time.monotonic() + LIMIT_S
         while _country(iw) != COUNTRY:
             if time.monotonic() > deadline:
@@ -89,8 +90,4 @@ def allow() -> None:
 def _country(iw: Wireless) -> str:
     """Return the kernel's own domain. A radio with rules of its own may have another."""
     found = next(each for each in list(iw.dump(Command.GET_REG, {})) if Attr.WIPHY not in each)
-    return bytes(found[Attr.REG_ALPHA2]).decode().rstrip("\0")
-
-
-def _text(value: str) -> bytes:
-    return value.encode() + b"\0"
+    return word(found[Attr.REG_ALPHA2])

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping
 from types import TracebackType
 
+from hoplab.guest.network import netlink
 from hoplab.guest.network.inside import inside
 from hoplab.guest.network.netlink import (
     ACK,
@@ -76,7 +77,7 @@ class Routes:
         family, octets = _octets(address)
         about = NEIGHBOUR.pack(family, 0, 0, interface, NUD_PERMANENT, 0, 0)
         about += attribute(NDA_DST, octets)
-        self._add(RTM_NEWNEIGH, about + attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", ""))))
+        self._add(RTM_NEWNEIGH, about + attribute(NDA_LLADDR, netlink.octets(mac)))
 
     def route(
         self,

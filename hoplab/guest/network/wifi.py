@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hoplab.guest.network import capabilities
-from hoplab.guest.network.inside import NAMES, inside
+from hoplab.guest.network.inside import NAMES, index_of, inside
 from hoplab.guest.network.introductions import Introducer
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.network.netlink import attribute
-from hoplab.guest.network.nl80211 import Attr, Command, Given, Kind, Wireless, u32, wireless
+from hoplab.guest.network.netlink import attribute, octets, u32
+from hoplab.guest.network.nl80211 import Attr, Command, Given, Kind, Wireless, wireless
 from hoplab.guest.system.files import put
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.keys.radio import (
@@ -103,18 +103,32 @@ def settle(
 ) -> None:
     """Make the radio with this wiphy the interface ``wlan`` of its station, and join the IBSS
     ``bssid``. There is no scan. The radio's former state does not matter."""
-    links = namespaces.links(wlan.station)
     with wireless(wlan.station) as iw:
-        index = iw.interface_of(phy_index)
-        links.set(index, up=False)
-        links.set(index, name=wlan.interface)
-        iw.set_kind(index, Kind.ADHOC)
-        links.set(index, up=True, mtu=RADIO_MTU)
-        limits(iw, phy_index, radio)
-        # Set this before joining. An IBSS that is up refuses to drop its basic rate, which only
-        # broadcasts use here.
-        choose_rates(iw, index, phy_index, radio)
+        # Rates are set before joining. An IBSS that is up refuses to drop its basic rate, which
+        # only broadcasts use here.
+        index = rest(iw, namespaces, wlan, phy_index, radio, Kind.ADHOC, RADIO_MTU)
         _join(iw, index, radio, bssid)
+
+
+def rest(
+    iw: Wireless,
+    namespaces: Namespaces,
+    wlan: Wlan,
+    phy_index: int,
+    radio: ResolvedRadio,
+    kind: Kind,
+    mtu: int,
+) -> int:
+    """Make the radio with this wiphy the interface ``wlan``, of this kind, in no network yet.
+    Returns its index."""
+    links, index = namespaces.links(wlan.station), iw.interface_of(phy_index)
+    links.set(index, up=False)
+    links.set(index, name=wlan.interface)
+    iw.set_kind(index, kind)
+    links.set(index, up=True, mtu=mtu)
+    limits(iw, phy_index, radio)
+    choose_rates(iw, index, phy_index, radio)
+    return index
 
 
 def introduce(wlans: Sequence[Wlan], radio: ResolvedRadio, bssid: str = BSSID) -> None:
@@ -151,15 +165,15 @@ def introduce_meeting(
     bssid: str = BSSID,
 ) -> None:
     """Do what `introduce` does, only between those of ``wlans`` that may meet."""
-    octets = {name: _octets(mac[wlan.name]) for name, wlan in wlans.items()}
-    kinds = [{name: _greeting(own, bssid) for name, own in octets.items()}]
+    addresses = {name: octets(mac[wlan.name]) for name, wlan in wlans.items()}
+    kinds = [{name: _greeting(own, bssid) for name, own in addresses.items()}]
     if _tells_rates(radio):
-        kinds.append({name: _beacon(own, radio, bssid) for name, own in octets.items()})
+        kinds.append({name: _beacon(own, radio, bssid) for name, own in addresses.items()})
     for frames in kinds:
         with Introducer() as introducer:
             for name, others in meeting.items():
                 for other in others:
-                    introducer.hand(frames[name], octets[other])
+                    introducer.hand(frames[name], addresses[other])
         time.sleep(INTRODUCTION_S)
     busiest = max(meeting, key=lambda name: len(meeting[name]))
     known, expected = _known(wlans[busiest]), len(meeting[busiest])
@@ -198,13 +212,13 @@ def _tell_rates(wlan: Wlan, radio: ResolvedRadio, bssid: str) -> None:
 
 def _greeting(mac: bytes, bssid: str) -> bytes:
     """Return the data frame of `_greet`."""
-    header = struct.pack("<HH", 0x0008, 0) + b"\xff" * 6 + mac + _octets(bssid) + bytes(2)
+    header = struct.pack("<HH", 0x0008, 0) + b"\xff" * 6 + mac + octets(bssid) + bytes(2)
     return header + SNAP + ETHERTYPE_EXPERIMENTAL + bytes(46)
 
 
 def _beacon(mac: bytes, radio: ResolvedRadio, bssid: str) -> bytes:
     """Return a beacon with a station's rates (IEEE 802.11-2020 9.3.3.2)."""
-    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + _octets(bssid) + bytes(2)
+    header = struct.pack("<HH", 0x0080, 0) + b"\xff" * 6 + mac + octets(bssid) + bytes(2)
     body = struct.pack("<QHH", 0, BEACON_INTERVAL_TU, IBSS_CAPABILITY)
     rates = bytes(round(mbps * 2) for mbps in RATES_OF_STANDARD[str(radio.standard)])
     for number, content in (
@@ -222,20 +236,11 @@ def _beacon(mac: bytes, radio: ResolvedRadio, bssid: str) -> bytes:
     return header + body
 
 
-def _octets(mac: str) -> bytes:
-    return bytes.fromhex(mac.replace(":", ""))
-
-
 def _known(wlan: Wlan) -> int:
     """Return the number of other stations that the radio's driver knows."""
     with wireless(wlan.station) as iw:
-        given = {Attr.IFINDEX: u32(_index(wlan))}
+        given = {Attr.IFINDEX: u32(index_of(wlan.station, wlan.interface))}
         return sum(1 for _ in iw.dump(Command.GET_STATION, given))
-
-
-def _index(wlan: Wlan) -> int:
-    with inside(wlan.station):
-        return socket.if_nametoindex(wlan.interface)
 
 
 def move(iw: Wireless, phy_index: int, namespace: str) -> None:
@@ -300,13 +305,18 @@ def allow_schemes(wlan: Wlan, channel: int, schemes: Sequence[int]) -> None:
     """Let ``wlan`` send at these HT MCS. If a station cannot take the fixed MCS, mac80211 sends at
     the next lower one that it can take, else the next higher."""
     with wireless(wlan.station) as iw:
-        _allow(iw, _index(wlan), channel, attribute(TXRATE_HT, bytes(sorted(schemes))))
+        _allow(
+            iw,
+            index_of(wlan.station, wlan.interface),
+            channel,
+            attribute(TXRATE_HT, bytes(sorted(schemes))),
+        )
 
 
 def adapt(wlan: Wlan, radio: ResolvedRadio) -> None:
     """Let ``wlan`` send at every MCS up to that of ``radio``."""
     with wireless(wlan.station) as iw:
-        _adapt(iw, _index(wlan), radio)
+        _adapt(iw, index_of(wlan.station, wlan.interface), radio)
 
 
 def choose_rates(iw: Wireless, index: int, phy_index: int, radio: ResolvedRadio) -> None:
@@ -367,7 +377,7 @@ def _join(iw: Wireless, index: int, radio: ResolvedRadio, bssid: str) -> None:
             Attr.WIPHY_FREQ: u32(frequency_mhz(radio)),
             **width(radio),
             Attr.FREQ_FIXED: b"",
-            Attr.MAC: _octets(bssid),
+            Attr.MAC: octets(bssid),
             Attr.BEACON_INTERVAL: u32(BEACON_INTERVAL_TU),
             **basic_rate(radio),
         },

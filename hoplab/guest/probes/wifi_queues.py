@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 
-from hoplab.guest.network import generic
-from hoplab.guest.network.inside import inside
-from hoplab.guest.network.netlink import attributes
-from hoplab.guest.network.nl80211 import Attr, Command, Wireless, u32
+from hoplab.guest.network.generic import Generic
+from hoplab.guest.network.inside import index_of
+from hoplab.guest.network.netlink import attributes, octets, u32
+from hoplab.guest.network.nl80211 import Attr, Command, Wireless
 from hoplab.model.network.plan import Plan
 from hoplab.model.network.wlans import Wlan
 from hoplab.model.records.writer import Records
@@ -48,7 +47,7 @@ class WifiQueues:
 
     def __init__(self, plan: Plan, records: Records) -> None:
         self._records = records
-        self._names = {bytes.fromhex(mac.replace(":", "")): n for n, mac in plan.mac.items()}
+        self._names = {octets(mac): n for n, mac in plan.mac.items()}
         every = [wlan for name in plan.radios for wlan in plan.wlans[name]]
         self._radios = {wlan.name: _Radio(wlan) for wlan in every}
         self._left: dict[tuple[str, str, str], tuple[int, int]] = {}
@@ -90,12 +89,10 @@ class _Radio:
     """The stations that a radio knows."""
 
     def __init__(self, wlan: Wlan) -> None:
-        with inside(wlan.station):
-            index = socket.if_nametoindex(wlan.interface)
-        self._over = generic.conversation(wlan.station, f"queues of {wlan.name}")
+        self._over = Generic(wlan.station, f"queues of {wlan.name}")
         self._over.take_number()
         self._radio = Wireless(self._over)
-        self._given = {Attr.IFINDEX: u32(index)}
+        self._given = {Attr.IFINDEX: u32(index_of(wlan.station, wlan.interface))}
 
     def queues(self) -> Iterator[tuple[bytes, Mapping[str, Counts]]]:
         """Yield each station's address, and the sums of its queues by access category."""

@@ -11,13 +11,13 @@ import ctypes
 import errno
 import fcntl
 import os
-import select
 import signal
 import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from hoplab.guest.system.processes import ends_within
 from hoplab.model import reading
 
 DEVICE = "/dev/hoplab-resident"
@@ -40,16 +40,9 @@ class Resident:
         return self._look(os.WNOHANG)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends. Other than `Popen.wait`, which looks again and again, this takes no
-        virtual time that the program does not take."""
-        if timeout is not None and self.returncode is None:
-            descriptor = os.pidfd_open(self.pid)
-            try:
-                ready, _, _ = select.select([descriptor], [], [], timeout)
-            finally:
-                os.close(descriptor)
-            if not ready:
-                raise subprocess.TimeoutExpired(DEVICE, timeout)
+        """Wait until it ends."""
+        if timeout is not None and self.returncode is None and not ends_within(self.pid, timeout):
+            raise subprocess.TimeoutExpired(DEVICE, timeout)
         status = self._look(0)
         assert status is not None
         return status
@@ -79,20 +72,16 @@ def start(command: Sequence[str], output: int) -> Resident | None:
     """Start a program with its document in this process's namespaces. None where the kernel does
     not do that."""
     path, document = command
+    text = os.fsencode(Path(path).name) + b"\n" + reading.content(Path(document))
+    kept = ctypes.create_string_buffer(text, len(text))
+    wanted = bytearray(WANTED.pack(ctypes.addressof(kept), len(text), output, 0))
     try:
         device = os.open(DEVICE, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            return Resident(fcntl.ioctl(device, HOPLAB_RESIDENT_START, wanted, True))
+        finally:
+            os.close(device)
     except OSError as error:
         if error.errno in LACKING:
             return None
         raise
-    try:
-        text = os.fsencode(Path(path).name) + b"\n" + reading.content(Path(document))
-        kept = ctypes.create_string_buffer(text, len(text))
-        wanted = bytearray(WANTED.pack(ctypes.addressof(kept), len(text), output, 0))
-        return Resident(fcntl.ioctl(device, HOPLAB_RESIDENT_START, wanted, True))
-    except OSError as error:
-        if error.errno in LACKING:
-            return None
-        raise
-    finally:
-        os.close(device)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 from dataclasses import dataclass
 from pathlib import Path
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.system.processes import Child, beside, last_line, program
+from hoplab.guest.system.processes import Child, beside, ends_within, last_line, program
 from hoplab.guest.traffic.ends import Ends
 from hoplab.model import reading, writing
 from hoplab.model.keys.declare import MAX_DURATION_S
@@ -44,7 +43,7 @@ class Side:
         if self.process.poll() is None:
             if self._has_last_rows:
                 self.process.terminate()
-                self._wait()
+                ends_within(self.process.pid, END_S)
             self.process.kill()
             self.process.wait()
 
@@ -54,15 +53,6 @@ class Side:
         datagrams since its last row."""
         writers = WRITERS.get(self.conversation.flow.protocol, ())
         return not self.conversation.is_iperf3 and self.role in writers
-
-    def _wait(self) -> None:
-        """Wait for its end, for `END_S` at most. Other than `Popen.wait`, which looks again and
-        again, this takes no time of a guest that the program does not take."""
-        descriptor = os.pidfd_open(self.process.pid)
-        try:
-            select.select([descriptor], [], [], END_S)
-        finally:
-            os.close(descriptor)
 
 
 def _iperf3_report(conversation: Conversation, out: Path, role: str) -> Path:
