@@ -8,15 +8,17 @@ requests of a session (`hoplab.guest.lab.session`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoplab.guest.lab.built import Built
 from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.clock import NANOSECONDS
 from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
 from hoplab.guest.probes.associations import Associations
 from hoplab.guest.probes.captures import Captures
+from hoplab.guest.probes.ends import Times
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.standby import StandbyProbe
@@ -164,6 +166,21 @@ class Runtime:
             self._associations.read()
         self.records.flush()
         self.captures.drain()
+
+    @property
+    def can_sleep(self) -> bool:
+        """Whether `sleep` does all that `sample` would do."""
+        others = self.real_time, self.programs, self._associations, self.captures.are_going
+        return self.sampler.can_sleep and not any(others)
+
+    def sleep(self, times_s: Sequence[float]) -> Iterator[float]:
+        """Do as `sample` at each of these times, which have one interval, while this process
+        sleeps. Yield the time of the latest sample whenever there are new ones."""
+        interval_ns = round(self._scenario.measure.interval_s * NANOSECONDS)
+        times = Times(self.clock.at_ns(times_s[0]), interval_ns, len(times_s))
+        for t_s in self.sampler.sleep(times_s, times):
+            self.records.flush()
+            yield t_s
 
     def event(self, t_s: float, node: str, kind: str, detail: str) -> None:
         """A row of table `events`."""
