@@ -37,11 +37,11 @@ def test_the_kernel_takes_samples_while_its_caller_sleeps(tmp_path: Path) -> Non
     on after a signal."""
     answer = in_guest(tmp_path, "ends.py")
     (whole,) = answer["asleep"]
-    assert 900_000_000 <= whole["ns"] < 900_100_000
+    assert 45_000_000 <= whole["ns"] < 45_100_000
     acked = [sender["bytes_acked"] for ((sender, _),) in whole["samples"]]
     assert len(acked) == 10 and acked == sorted(acked) and acked[0] < acked[-1]
     (late,) = answer["late"]
-    assert late["samples"] == [answer["last"]] * 10 and late["ns"] < 900_200_000
+    assert late["samples"] == [answer["last"]] * 10
     (nobody,) = answer["nobody"]
     assert nobody["samples"] == [[]] * 10
     ending = answer["disturbed"]["ending"]

@@ -123,9 +123,11 @@ def refusals() -> dict[str, str]:
     return found
 
 
-def slept(reader: ByCall, going: list[Connection], begin_ns: int) -> list[dict[str, Any]]:
-    """What comes of ten samples, in the order of calls: how many, and when the call returned."""
-    times = Times(begin_ns, TENTH_NS, 10)
+def slept(
+    reader: ByCall, going: list[Connection], begin_ns: int, interval_ns: int = TENTH_NS
+) -> list[dict[str, Any]]:
+    """What comes of ten samples, in the order of calls, and when each call returned."""
+    times = Times(begin_ns, interval_ns, 10)
     return [
         {"samples": [list(pairs) for pairs in part], "ns": time.monotonic_ns() - begin_ns}
         for part in reader.sleep(going, times)
@@ -164,8 +166,8 @@ def main() -> None:
     assert isinstance(called, ByCall)
     by_call, by_diag = list(called.read(connections)), list(BySockDiag(probes).read(connections))
     again = list(called.read(connections[1:3])) == by_call[1:3]
-    begin_ns = time.monotonic_ns() + TENTH_NS
-    asleep = slept(called, connections[:1], begin_ns)
+    begin_ns = time.monotonic_ns()
+    asleep = slept(called, connections[:1], begin_ns, TENTH_NS // 20)
     print(
         json.dumps(
             {
@@ -173,7 +175,7 @@ def main() -> None:
                 "by_diag": by_diag,
                 "again": again,
                 "asleep": asleep,
-                "late": slept(called, connections[:1], begin_ns),
+                "late": slept(called, connections[:1], 0),
                 "last": list(BySockDiag(probes).read(connections[:1])),
                 "nobody": slept(called, [], time.monotonic_ns()),
                 "disturbed": disturbed(called, connections[:1]),
