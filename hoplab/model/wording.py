@@ -83,13 +83,14 @@ def worded(error: ValidationError) -> list[dict[str, Any]]:
     Of a value that has none of its forms there is one, with all forms.
     """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    models = _models()
     for item in error.errors(include_url=False):
         loc = item["loc"]
-        tags = [i for i, part in enumerate(loc) if _is_tag(part)]
+        tags = [i for i, part in enumerate(loc) if _is_tag(part, models)]
         of = ("union", *loc[: tags[0]]) if tags else ("alone", *loc, len(groups))
         one = {
             **item,
-            "loc": tuple(part for part in loc if part != KEY and not _is_tag(part)),
+            "loc": tuple(part for part in loc if part != KEY and not _is_tag(part, models)),
             "msg": item["msg"] if item["type"] == CHOICE else _said(item),
         }
         groups.setdefault(of, []).append(one)
@@ -99,8 +100,8 @@ def worded(error: ValidationError) -> list[dict[str, Any]]:
     return [one for one in found if one["type"] != "too_short" or one["loc"] not in inner]
 
 
-def _is_tag(part: Any) -> bool:
-    return isinstance(part, str) and (TAG.match(part) is not None or part in _models())
+def _is_tag(part: Any, models: set[str]) -> bool:
+    return isinstance(part, str) and (TAG.match(part) is not None or part in models)
 
 
 def _models() -> set[str]:
