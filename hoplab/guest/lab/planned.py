@@ -101,14 +101,18 @@ class Planned:
     def _sample(self, t_s: float) -> None:
         self.runtime.sample(t_s)
         self._watch(t_s)
-        self._uncollected += 1
-        if self._uncollected >= COLLECTION_SAMPLES and t_s % COLLECTION_S != 0:
-            self._collect()
+        self._sampled(1, t_s)
 
-    def _sleep(self, times_s: Sequence[float], _t_s: float) -> None:
+    def _sleep(self, times_s: Sequence[float], last_s: float) -> None:
         """Do as `_sample` at each time."""
         for t_s in self.runtime.sleep(times_s):
             self._watch(t_s)
+        self._sampled(len(times_s), last_s)
+
+    def _sampled(self, count: int, t_s: float) -> None:
+        self._uncollected += count
+        if self._uncollected >= COLLECTION_SAMPLES and t_s % COLLECTION_S != 0:
+            self._collect()
 
     def _collect(self) -> None:
         self._uncollected = 0

@@ -57,7 +57,7 @@ class Times(NamedTuple):
 
     first_ns: int
     interval_ns: int
-    count: int
+    samples: int
 
 
 NOW = Times(0, 0, 1)
@@ -115,9 +115,9 @@ class ByCall:
         if connections != self._asked:
             self._asked, self._ends = connections, self._laid(connections)
         most = max(1, MOST_VALUES // (2 * len(connections) or 1))
-        for begin in range(0, times.count, most):
+        for begin in range(0, times.samples, most):
             first_ns = times.first_ns + begin * times.interval_ns
-            part = Times(first_ns, times.interval_ns, min(most, times.count - begin))
+            part = Times(first_ns, times.interval_ns, min(most, times.samples - begin))
             yield from self._asleep(2 * len(connections), part)
 
     def close(self) -> None:
@@ -128,10 +128,10 @@ class ByCall:
     def _asleep(self, ends: int, times: Times) -> Iterator[list[Iterable[Pair]]]:
         asked = bytearray(HEAD.pack(*times, 0, ends) + self._ends)
         octets = ends * VALUES.size
-        asked += bytes(times.count * octets)
+        asked += bytes(times.samples * octets)
         values = memoryview(asked)[HEAD.size + len(self._ends) :]
         taken = 0
-        while taken < times.count:
+        while taken < times.samples:
             with contextlib.suppress(InterruptedError):
                 fcntl.ioctl(self._device, HOPLAB_SOCKETS, asked)
             before, (taken,) = taken, TAKEN.unpack_from(asked)

@@ -20,10 +20,12 @@ from pathlib import Path
 from hoplab.host.machine import clock, processes
 
 LOOK_S = 0.001
-"""Seconds between two readings of the clock. A guest that does 20 virtual seconds a second is then
-at most some 20 ms ahead."""
-ASK_S = 0.02
-"""Seconds between two queries of time 0. The guest announces time 0 a second or more before it
+"""Seconds between two readings of the clock of a guest that is slower than its pace."""
+NEXT_LOOK_S = 0.0001
+"""Seconds until the first reading after the guest was stopped. A guest that does 400 virtual
+seconds a second is then at most some 40 ms ahead. Each further pause is twice as long."""
+ASK_S = 0.001
+"""Seconds between two queries of time 0. The guest announces it a virtual second or more before it
 comes."""
 LATE_S = 0.25
 """A guest that is further behind than this need not catch up."""
@@ -70,7 +72,9 @@ class Pacer:
                 return
             begin_s = self._pace.begin_s()
         origin_s: float | None = None
-        while not self._ended.wait(LOOK_S):
+        pause_s = NEXT_LOOK_S
+        while not self._ended.wait(pause_s):
+            pause_s = min(2 * pause_s, LOOK_S)
             now_s = clock.virtual_s(self._process.pid, self._binary)
             if now_s is None or now_s >= begin_s + self._pace.duration_s:
                 return
@@ -85,6 +89,7 @@ class Pacer:
                 origin_s = wall_s - needed_s
             if origin_s + needed_s > wall_s + LOOK_S:
                 self._hold(origin_s + needed_s - wall_s)
+                pause_s = NEXT_LOOK_S
 
     def _hold(self, rest_s: float) -> None:
         self._on_hold(True)

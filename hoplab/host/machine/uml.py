@@ -15,7 +15,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -93,6 +93,10 @@ def run_guest(
     real time. Raises `GuestFailed` when the kernel panics, hangs or exceeds the ``limits``."""
     boot, streams = boot or Boot(), streams or Streams()
     binary = guest.kernel
+    if pace is not None and streams.while_booting is not None:
+        # Else it would keep the interpreter from a guest that runs away.
+        streams.while_booting()
+        streams = replace(streams, while_booting=None)
     with contextlib.ExitStack() as stack:
         core = stack.enter_context(contextlib.closing(Core()))
         started = time.monotonic()
