@@ -7,9 +7,11 @@ do, each with one test of the file. The test's seed acts from there on.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
+import os
 import random
 import sys
 from dataclasses import asdict, dataclass
@@ -48,7 +50,9 @@ def _wanted(folder: Path) -> Wanted:
 def report(config: pytest.Config, folder: Path) -> None:
     """Write reports to ``folder``. Under ``-s`` the test prints to the user's terminal. pytest's
     own output is suppressed, because the pytest outside prints it."""
-    config.pluginmanager.register(Reporter(folder))
+    reporter = Reporter(folder)
+    config.pluginmanager.register(reporter)
+    config.add_cleanup(reporter.leave)
     if config.getoption("capture") == "no":
         config.pluginmanager.unregister(name="terminalreporter")
 
@@ -59,9 +63,22 @@ class Reporter:
     def __init__(self, folder: Path) -> None:
         self.path = folder / REPORTS
         self.config: pytest.Config | None = None
+        self._status = 0
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.config = session.config
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self._status = int(exitstatus)
+
+    def leave(self) -> None:
+        """End this process, when all of pytest is over. To free each object would write to most of
+        what copies share, and take longer than a test."""
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+            if stream is not None:
+                stream.flush()
+        os._exit(self._status)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._write(report)
@@ -88,6 +105,8 @@ class Reporter:
         for item in session.items:
             if item.nodeid.partition("::")[2] == wanted.name:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                # Nobody reads the summary here, for which plug-ins import what no test needs.
+                item.config.pluginmanager.unregister(name="terminalreporter")
                 return True
         sys.stderr.write(f"{wanted.name}: is no test of its file in a guest\n")
         return True
