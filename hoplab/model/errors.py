@@ -76,6 +76,7 @@ which others can make."""
 def of_status(status: int, message: str) -> HoplabError:
     """Return the error that a process which ended with ``status`` would have raised."""
     for kind in HoplabError.__subclasses__():
-        if kind.exit_status == status:
+        # One without a status of its own is a special case of its base, which is the answer then.
+        if vars(kind).get("exit_status") == status:
             return kind(message)
     return HoplabError(message)

@@ -9,6 +9,7 @@ import pytest
 
 import hoplab
 from hoplab.front import api
+from hoplab.guest.network.netlink import Refused
 from hoplab.model import errors
 from tests.scenarios import ONE_HOP
 
@@ -55,6 +56,8 @@ def test_mistakes_are_exceptions_with_the_commands_messages(
 def test_a_status_becomes_its_exception() -> None:
     assert type(errors.of_status(4, "x")) is hoplab.DaemonDied
     assert errors.of_status(143, "x").exit_status == 143
+    assert Refused("x", 1).exit_status == 1
+    assert type(errors.of_status(1, "x")) is errors.HoplabError  # of which that is a special case
     assert errors.of_status(-9, "x").exit_status == 1  # whatever else ends the lab
 
 
