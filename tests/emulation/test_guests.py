@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.machine import confined, cpio, guests, select, uml, watch
+from hoplab.host.machine import ahead, confined, cpio, guests, select, uml, watch
 from hoplab.host.machine.cpio import Entry
 from hoplab.host.machine.guests import OpenGuest, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
@@ -81,7 +81,7 @@ def test_a_guest_writes_to_its_own_folder_only(
 def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
     """The launcher with a shell for a kernel, as nobody where the tests run as root."""
     launcher = open_folder / "launcher"
-    shutil.copytree(confined.LAUNCHER, launcher)
+    shutil.copytree(ahead.LAUNCHER, launcher)
     for name in ("allowed", "other"):
         (open_folder / name).mkdir()
         (open_folder / name).chmod(0o777)
@@ -117,7 +117,7 @@ def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
         "command": ["/bin/cat", "/proc/self/personality"],
     }
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)],
+        [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -143,7 +143,7 @@ def test_descriptors_may_have_the_numbers_of_each_other(tmp_path: Path) -> None:
         "image": 20,
         "command": ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))],
     }
-    launcher = [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)]
+    launcher = [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)]
     done = subprocess.run(
         [sys.executable, "-c", EXCHANGED, *launcher], cwd=tmp_path, capture_output=True, text=True
     )
@@ -175,7 +175,7 @@ def test_a_machines_kernel_makes_no_socket(tmp_path: Path, mode: str) -> None:
         "command": ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS],
     }
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)],
+        ["/usr/bin/python3", "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -356,7 +356,7 @@ def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
     """One whose starter has gone meanwhile ends before it becomes a guest."""
     wanted = {"parent": 1 << 22, "core": 0, "confinement": "none", "writable": [], "command": []}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(confined.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
+        [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
     )
     assert done.returncode == 1
     assert "has gone" in (tmp_path / "console.log").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hoplab.host.machine import confined, select, uml
+from hoplab.host.machine import ahead, confined, select, uml
 from hoplab.host.machine.guests import OpenGuest, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.host.machine.uml import Streams
@@ -90,7 +90,7 @@ int main(int count, char **paths)
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
 def test_an_ordinary_users_guest_too(open_folder: Path, mode: str) -> None:
     """The launcher with a small program for a kernel, as nobody where the tests run as root."""
-    shutil.copytree(confined.LAUNCHER, open_folder / "launcher")
+    shutil.copytree(ahead.LAUNCHER, open_folder / "launcher")
     (open_folder / "reader.c").write_text(READER)
     kernel = open_folder / "reader"
     subprocess.run(["cc", "-static", "-o", kernel, open_folder / "reader.c"], check=True)

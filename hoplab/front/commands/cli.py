@@ -19,6 +19,7 @@ from hoplab import __version__
 from hoplab.front.commands import helping, listed
 from hoplab.guest.system import signals
 from hoplab.host import memory, terminal
+from hoplab.host.machine import ahead
 from hoplab.host.terminal import messages
 from hoplab.model.errors import HoplabError
 
@@ -54,6 +55,11 @@ class Commands(TyperGroup):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.commands = _Loaded()  # type: ignore[assignment]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in listed.OF_GUESTS and "--help" not in args:
+            ahead.ask()
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Listed:
-    """A command of the list. ``below`` has an example for each of its subcommands."""
+    """A command of the list. ``below`` has an example for each of its subcommands. A command whose
+    every call starts a guest has ``guest`` set."""
 
     module: str
     example: str
     below: tuple[tuple[str, str], ...] = ()
+    guest: bool = False
 
 
 _STORE = (
@@ -32,9 +34,11 @@ _MACHINE = (
 )
 GROUPS: dict[str, dict[str, Listed]] = {
     "Run": {
-        "run": Listed("run", "hoplab run scenario.toml --set flow.0.window=8 --out runs/window-8"),
+        "run": Listed(
+            "run", "hoplab run scenario.toml --set flow.0.window=8 --out runs/window-8", guest=True
+        ),
         "branch": Listed(
-            "branch", "hoplab branch scenario.toml --at 20 --set-at 20 flow.0.window=2"
+            "branch", "hoplab branch scenario.toml --at 20 --set-at 20 flow.0.window=2", guest=True
         ),
         "new": Listed("new", "hoplab new first.toml --topology chain --stations 8"),
         "examples": Listed("examples", "hoplab examples hidden-terminals --changed"),
@@ -43,7 +47,7 @@ GROUPS: dict[str, dict[str, Listed]] = {
         "lock": Listed("lock", "hoplab lock scenario.toml"),
         "movement": Listed("movement", "hoplab movement city.xml city.ns2 --stations 30"),
         "import": Listed("importing", "hoplab import meshviewer.json city.toml"),
-        "exec": Listed("execute", "hoplab exec --radios 3 -- iw dev"),
+        "exec": Listed("execute", "hoplab exec --radios 3 -- iw dev", guest=True),
         "mininet": Listed("mininet", "hoplab mininet adhoc.py --out results"),
         "shell": Listed("shell", "hoplab shell scenario.toml --live"),
     },
@@ -58,12 +62,12 @@ GROUPS: dict[str, dict[str, Listed]] = {
         "finish": Listed("report", "hoplab finish runs/killed"),
     },
     "Many": {
-        "sweep": Listed("sweep", "hoplab sweep sweep.toml --dry-run"),
+        "sweep": Listed("sweep", "hoplab sweep sweep.toml --dry-run", guest=True),
         "store": Listed("store", "hoplab store ls", _STORE),
-        "study": Listed("studies", "hoplab study energy --quick"),
+        "study": Listed("studies", "hoplab study energy --quick", guest=True),
     },
     "Share": {
-        "verify": Listed("runs", "hoplab verify runs/first"),
+        "verify": Listed("runs", "hoplab verify runs/first", guest=True),
         "pack": Listed("runs", "hoplab pack runs/first first.tar.zst"),
         "mcp": Listed("context", "hoplab mcp ~/lab --wall 120"),
         "push": Listed("stream", "hoplab push runs/first --influx http://127.0.0.1:8428"),
@@ -85,6 +89,7 @@ GROUPS: dict[str, dict[str, Listed]] = {
     },
 }
 """By their groups, in the order of ``--help``."""
+OF_GUESTS = {name for some in GROUPS.values() for name, entry in some.items() if entry.guest}
 FORMER = {"init": "new"}
 """Names that a command had before. They work, and no list shows them."""
 

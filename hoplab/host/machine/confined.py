@@ -13,9 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from hoplab.host.machine import ahead
 from hoplab.model.errors import MissingTool
-
-LAUNCHER = Path(__file__).with_name("launcher")
 
 
 def confinement() -> str:
@@ -57,7 +56,7 @@ class Start:
             "command": self.command,
         }
         return subprocess.Popen(
-            [*_launcher(), json.dumps(wanted)],
+            [*ahead.LAUNCH, json.dumps(wanted)],
             pass_fds=[number for number in (line, image) if number is not None],
             cwd=self.folder,
             stdin=self.stdin,
@@ -69,14 +68,10 @@ class Start:
 
 @cache
 def _facts() -> dict[str, Any]:
-    answer = subprocess.run([*_launcher(), "--facts"], capture_output=True, text=True, check=False)
+    answer = ahead.answer(ahead.FACTS)
     try:
         facts: dict[str, Any] = json.loads(answer.stdout)
     except ValueError:
         last = (answer.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise MissingTool(f"guest launcher: {sys.executable} cannot run it: {last}") from None
     return facts
-
-
-def _launcher() -> list[str]:
-    return [sys.executable, "-I", "-S", str(LAUNCHER)]

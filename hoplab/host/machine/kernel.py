@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hoplab.host.machine import archive, store
+from hoplab.host.machine import ahead, archive, store
 from hoplab.model.errors import HoplabError, MissingTool
 from hoplab.model.resources import KERNEL_BUILD, PROJECT
 
@@ -27,9 +26,7 @@ SOURCE = "linux-source-"
 @cache
 def folder() -> Path:
     """Return the cache folder for this checkout's kernel source, options and patches."""
-    answer = subprocess.run(
-        [str(KERNEL_BUILD), "--print-path"], capture_output=True, text=True, check=False
-    )
+    answer = ahead.answer(ahead.KERNEL)
     if answer.returncode != 0:
         raise MissingTool(answer.stderr.strip() or f"{KERNEL_BUILD}: failed; run 'make setup'")
     return Path(answer.stdout.strip())
