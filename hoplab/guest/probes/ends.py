@@ -110,8 +110,8 @@ class ByCall:
     def sleep(
         self, connections: Sequence[Connection], times: Times
     ) -> Iterator[list[Iterable[Pair]]]:
-        """Sleep while the kernel takes samples. Yield them all, or in parts: one ends with the
-        sample after which a child of this process no longer runs."""
+        """Sleep while the kernel takes samples. Yield them all, or in parts. A part ends when some
+        of the host's time has passed, or when a child of this process no longer runs."""
         if connections != self._asked:
             self._asked, self._ends = connections, self._laid(connections)
         most = max(1, MOST_VALUES // (2 * len(connections) or 1))
