@@ -26,6 +26,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ahead.Command]]:
     monkeypatch.setattr(ahead, "_started", noted)
     monkeypatch.setattr(ahead, "KERNEL", SAYS)
     monkeypatch.setattr(ahead, "_asked", {})
+    monkeypatch.setattr(ahead, "_answered", set())
     yield commands
 
 
@@ -46,7 +47,16 @@ def test_a_program_that_is_not_there_is_told_who_needs_it(
     ahead.ask()
     with pytest.raises(FileNotFoundError, match="/nowhere/build"):
         ahead.answer(ahead.KERNEL)
-    ahead.answer(ahead.FACTS)
+    ahead.close()
+
+
+def test_what_is_known_is_not_asked_and_nothing_is_left(started: list[ahead.Command]) -> None:
+    ahead.answer(SAYS)
+    ahead.ask()
+    assert started == [SAYS, ahead.FACTS]
+    process = ahead._asked[ahead.FACTS]
+    ahead.close()
+    assert process.returncode is not None and not ahead._asked
 
 
 def test_only_commands_of_guests_ask() -> None:

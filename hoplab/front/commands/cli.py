@@ -58,6 +58,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in listed.OF_GUESTS and "--help" not in args:
+            ctx.call_on_close(ahead.close)
             ahead.ask()
         return super().resolve_command(ctx, args)
 

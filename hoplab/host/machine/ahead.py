@@ -18,20 +18,32 @@ KERNEL = (str(KERNEL_BUILD), "--print-path")
 
 Command = tuple[str, ...]
 _asked: dict[Command, subprocess.Popen[str]] = {}
+_answered: set[Command] = set()
+"""What is known by now; those who need it keep it."""
 
 
 def ask() -> None:
-    """Start the programs; `answer` waits for what they say."""
+    """Start the programs; `answer` waits for what they say. In the end `close` is due."""
     for command in (KERNEL, FACTS) if IS_CHECKOUT else (FACTS,):
-        with contextlib.suppress(OSError):  # `answer` raises it
-            _asked[command] = _started(command)
+        if command not in _answered:
+            with contextlib.suppress(OSError):  # `answer` raises it
+                _asked[command] = _started(command)
 
 
 def answer(command: Command) -> subprocess.CompletedProcess[str]:
     """Return what a program says, which may have been started before."""
     process = _asked.pop(command, None) or _started(command)
     said, errors = process.communicate()
+    _answered.add(command)
     return subprocess.CompletedProcess(command, process.returncode, said, errors)
+
+
+def close() -> None:
+    """End programs for whose answers nobody has waited."""
+    while _asked:
+        _, process = _asked.popitem()
+        with process:
+            process.kill()
 
 
 def _started(command: Command) -> subprocess.Popen[str]:
