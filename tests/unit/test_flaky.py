@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make flaky` slows a test down, counts what fails, and ends with a status that says so."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -78,4 +79,13 @@ def throttled() -> int:
 def spinning() -> int:
     """How many processes use up this one's cores."""
     children = psutil.Process().children()
-    return sum("sched_setaffinity" in " ".join(child.cmdline()) for child in children)
+    return sum("sched_setaffinity" in words(child) for child in children)
+
+
+def words(child: psutil.Process) -> str:
+    """Its command. One that has just begun has none yet, and one that has ended none any more."""
+    found: list[str] = []
+    with contextlib.suppress(psutil.NoSuchProcess):  # also of what nobody has waited for
+        while not found:
+            found = child.cmdline()
+    return " ".join(found)
