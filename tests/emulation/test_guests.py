@@ -117,7 +117,7 @@ def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
         "command": ["/bin/cat", "/proc/self/personality"],
     }
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)],
+        [*ahead.LAUNCH, json.dumps(wanted)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -143,7 +143,7 @@ def test_descriptors_may_have_the_numbers_of_each_other(tmp_path: Path) -> None:
         "image": 20,
         "command": ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))],
     }
-    launcher = [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)]
+    launcher = [*ahead.LAUNCH, json.dumps(wanted)]
     done = subprocess.run(
         [sys.executable, "-c", EXCHANGED, *launcher], cwd=tmp_path, capture_output=True, text=True
     )
@@ -355,9 +355,7 @@ def test_a_launcher_that_cannot_start_the_kernel_says_why(
 def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
     """One whose starter has gone meanwhile ends before it becomes a guest."""
     wanted = {"parent": 1 << 22, "core": 0, "confinement": "none", "writable": [], "command": []}
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)], cwd=tmp_path
-    )
+    done = subprocess.run([*ahead.LAUNCH, json.dumps(wanted)], cwd=tmp_path)
     assert done.returncode == 1
     assert "has gone" in (tmp_path / "console.log").read_text()
 

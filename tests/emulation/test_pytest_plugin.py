@@ -136,6 +136,28 @@ def test_draws():
     assert told.count(" passed in ") == 1
 
 
+def test_what_a_project_does_in_the_end_is_done_in_the_guest_too(tmp_path: Path) -> None:
+    """Though nothing of the interpreter is taken down there."""
+    (tmp_path / "conftest.py").write_text(
+        """
+import atexit
+def pytest_configure(config):
+    config.add_cleanup(lambda: print("clean-up"))
+    atexit.register(lambda: print("interpreter's end"))
+def pytest_sessionfinish():
+    print("session's end")
+def pytest_unconfigure():
+    print("pytest's end")
+"""
+    )
+    text = "import pytest\n@pytest.mark.hoplab\ndef test_it():\n    print('test')\n"
+    told = run(tmp_path, text, "-s")
+    assert told.count("test\n") == 1
+    for end in ("session's", "pytest's", "interpreter's"):
+        assert told.count(f"{end} end") == 2
+    assert told.count("clean-up") == 2
+
+
 def test_a_test_that_waits_for_nothing_fails(tmp_path: Path) -> None:
     text = """
 import signal

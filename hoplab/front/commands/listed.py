@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Listed:
-    """A command of the list. ``below`` has an example for each of its subcommands. A command whose
-    every call starts a guest has ``guest`` set."""
+    """A command of the list. ``below`` has an example for each of its subcommands. ``guest`` is set
+    where most calls start a guest."""
 
     module: str
     example: str

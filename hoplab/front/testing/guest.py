@@ -16,6 +16,7 @@ import random
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -50,11 +51,19 @@ def _wanted(folder: Path) -> Wanted:
 def report(config: pytest.Config, folder: Path) -> None:
     """Write reports to ``folder``. Under ``-s`` the test prints to the user's terminal. pytest's
     own output is suppressed, because the pytest outside prints it."""
-    reporter = Reporter(folder)
-    config.pluginmanager.register(reporter)
-    config.add_cleanup(reporter.leave)
+    config.pluginmanager.register(Reporter(folder))
     if config.getoption("capture") == "no":
         config.pluginmanager.unregister(name="terminalreporter")
+
+
+def leave(config: pytest.Config, status: int) -> NoReturn:
+    """End pytest, and this process. To free each object would write to most of what copies share,
+    and take longer than a test."""
+    config._ensure_unconfigure()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class Reporter:
@@ -63,22 +72,9 @@ class Reporter:
     def __init__(self, folder: Path) -> None:
         self.path = folder / REPORTS
         self.config: pytest.Config | None = None
-        self._status = 0
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.config = session.config
-
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        self._status = int(exitstatus)
-
-    def leave(self) -> None:
-        """End this process, when all of pytest is over. To free each object would write to most of
-        what copies share, and take longer than a test."""
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-            if stream is not None:
-                stream.flush()
-        os._exit(self._status)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._write(report)

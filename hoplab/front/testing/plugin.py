@@ -80,6 +80,14 @@ def pytest_load_initial_conftests() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Iterator[None]:
+    status = yield
+    if guest.FOLDER in os.environ:
+        guest.leave(config, int(status or 0))
+    return status
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Send a marked test into a guest. The guest's own pytest also calls this, and runs the

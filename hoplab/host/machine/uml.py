@@ -94,7 +94,7 @@ def run_guest(
     boot, streams = boot or Boot(), streams or Streams()
     binary = guest.kernel
     if pace is not None and streams.while_booting is not None:
-        # Else it would keep the interpreter from a guest that runs away.
+        # What it imports would hold up the pacer's thread, and the guest would run away.
         streams.while_booting()
         streams = replace(streams, while_booting=None)
     with contextlib.ExitStack() as stack:
