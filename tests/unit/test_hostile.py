@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hoplab.front.commands.cli import app
+from hoplab.front.commands.options import scenario_of
 from hoplab.model.errors import ScenarioError
 from hoplab.model.resolve.file import load
 from hoplab.model.resolve.resolve import resolve
@@ -75,6 +76,9 @@ def test_of_many_mistakes_the_first_few_and_a_count(tmp_path: Path) -> None:
     lines = str(error.value).splitlines()
     assert len(lines) == 11
     assert lines[-1].endswith("and 99990 more")
+    with pytest.raises(ScenarioError) as error:
+        scenario_of(path, None, None)  # as commands do
+    assert str(error.value).splitlines() == lines
 
 
 def test_check_ends_with_status_2_and_a_line(tmp_path: Path) -> None:

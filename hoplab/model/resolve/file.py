@@ -93,11 +93,15 @@ def told(error: ValidationError, source: str, root: type[BaseModel] = Scenario) 
             lines.append(_describe(item, root))
         if len(lines) > MOST_MISTAKES:
             break
-    shown = [f"{source}: {line}" for line in lines[:MOST_MISTAKES]]
-    more = max(len(items), len(lines)) - len(shown)
-    if more > 0:
-        shown.append(f"{source}: and {more} more")
-    return "\n".join(shown)
+    lines = [f"{source}: {line}" for line in lines]
+    return "\n".join(first(lines, max(len(items), len(lines)), source))
+
+
+def first(lines: list[str], count: int, source: str) -> list[str]:
+    """Return the first of the lines, and one with the number of the others of ``count``."""
+    shown = lines[:MOST_MISTAKES]
+    more = count - len(shown)
+    return [*shown, f"{source}: and {more} more"] if more > 0 else shown
 
 
 def _toml(text: str, source: str) -> dict[str, Any]:

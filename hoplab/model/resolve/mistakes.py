@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.keys.resolved import Resolved
-from hoplab.model.resolve.file import MOST_MISTAKES, parse
+from hoplab.model.resolve.file import MOST_MISTAKES, first, parse
 from hoplab.model.resolve.resolve import Walk, no_walk, resolve
 
 ENTRIES = ("flow", "event", "loss", "program")
@@ -34,9 +34,11 @@ def load(
     except ScenarioError as error:
         told = str(error).splitlines()
         cause = error.__context__
-        if isinstance(cause, ValidationError):
+        if isinstance(cause, ValidationError) and len(told) <= MOST_MISTAKES:
             told += _beside(document, cause, lambda one: resolve(parse(one, ""), folder, walk))
-        raise ScenarioError("\n".join(dict.fromkeys(told[:MOST_MISTAKES]))) from None
+            told = list(dict.fromkeys(told))
+            told = first(told, len(told), source)
+        raise ScenarioError("\n".join(told)) from None
     return resolve(scenario, folder, walk)
 
 
