@@ -22,6 +22,10 @@ class Clock:
     def now_s(self) -> float:
         return (time.monotonic_ns() - self.epoch_ns) / NANOSECONDS
 
+    def at_ns(self, t_s: float) -> int:
+        """Return CLOCK_MONOTONIC at scenario time ``t_s``."""
+        return self.epoch_ns + round(t_s * NANOSECONDS)
+
     def sleep_until(self, t_s: float) -> None:
         delay = t_s - self.now_s()
         if delay > 0:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import gc
 import heapq
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
 
 from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.runtime import Action, Going, Runtime
@@ -52,10 +54,15 @@ class Planned:
 
     def _feed(self) -> Iterator[tuple[float, Action]]:
         clock, real_time = self.runtime.clock, self.runtime.real_time
-        for t_s, action in self._agenda():
-            clock.sleep_until(t_s)
-            # A host acts a little late. A measurement bears the time at which it was taken.
-            yield (round(clock.now_s(), 6) if real_time else t_s), action
+        for samples, entries in groupby(self._agenda(), lambda entry: entry[1] == self._sample):
+            if samples and self.runtime.can_sleep:
+                times_s = [t_s for t_s, _ in entries]
+                yield times_s[-1], partial(self._sleep, times_s)
+                continue
+            for t_s, action in entries:
+                clock.sleep_until(t_s)
+                # A host acts a little late. A measurement bears the time at which it was taken.
+                yield (round(clock.now_s(), 6) if real_time else t_s), action
         # The interval need not divide the duration.
         clock.sleep_until(self._plan.scenario.duration_s)
 
@@ -94,7 +101,16 @@ class Planned:
     def _sample(self, t_s: float) -> None:
         self.runtime.sample(t_s)
         self._watch(t_s)
-        self._uncollected += 1
+        self._sampled(1, t_s)
+
+    def _sleep(self, times_s: Sequence[float], last_s: float) -> None:
+        """Do as `_sample` at each time."""
+        for t_s in self.runtime.sleep(times_s):
+            self._watch(t_s)
+        self._sampled(len(times_s), last_s)
+
+    def _sampled(self, count: int, t_s: float) -> None:
+        self._uncollected += count
         if self._uncollected >= COLLECTION_SAMPLES and t_s % COLLECTION_S != 0:
             self._collect()
 

@@ -8,15 +8,17 @@ requests of a session (`hoplab.guest.lab.session`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoplab.guest.lab.built import Built
 from hoplab.guest.lab.cleanup import CleanUp
+from hoplab.guest.lab.clock import NANOSECONDS
 from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
 from hoplab.guest.probes.associations import Associations
 from hoplab.guest.probes.captures import Captures
+from hoplab.guest.probes.ends import Times
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sampler import Sampler
 from hoplab.guest.probes.standby import StandbyProbe
@@ -158,6 +160,28 @@ class Runtime:
     def sample(self, t_s: float) -> None:
         """Write a row of each flow and queue to the disk, for readers that follow the run."""
         self.sampler.sample(t_s)
+        self._sampled(t_s)
+
+    @property
+    def can_sleep(self) -> bool:
+        """Whether `sleep` is there."""
+        return self.sampler.can_sleep and not self.real_time
+
+    def sleep(self, times_s: Sequence[float]) -> Iterator[float]:
+        """Do as `sample` at each of these times, which have one interval, while this process
+        sleeps. Yield the time of the latest sample whenever there are new ones."""
+        interval_ns = round(self._scenario.measure.interval_s * NANOSECONDS)
+        others = self.programs, self._associations, self.captures.are_going
+        # What the kernel does not read is read at the same times.
+        count = len(times_s) if self.sampler.has_sockets_alone and not any(others) else 1
+        for at in range(0, len(times_s), count):
+            part_s = times_s[at : at + count]
+            times = Times(self.clock.at_ns(part_s[0]), interval_ns, len(part_s))
+            for t_s in self.sampler.sleep(part_s, times):
+                self._sampled(t_s)
+                yield t_s
+
+    def _sampled(self, t_s: float) -> None:
         if self.programs is not None:
             self.programs.sample(t_s)
         if self._associations is not None:

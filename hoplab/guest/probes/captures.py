@@ -37,6 +37,10 @@ class Captures:
     def __init__(self) -> None:
         self._rings: list[Ring] = []
 
+    @property
+    def are_going(self) -> bool:
+        return bool(self._rings)
+
     def start(self, plan: Plan, out: Path) -> None:
         """Begin to capture. Raises `ScenarioError` for an interface that does not exist."""
         for conversation in plan.followed:

@@ -4,11 +4,13 @@ kernel is another."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,13 +19,17 @@ from hoplab.guest.network.inside import NAMES
 from hoplab.guest.probes.sockets import TCPI_OPT_ECN, SocketProbe, rate_kbps
 
 DEVICE = Path("/dev/hoplab-sockets")
-HOPLAB_SOCKETS = 0x6802
+HOPLAB_SOCKETS = 0x6804
 """See kernel-modules/guest/c/sockets.c, which also has what the call reads and writes."""
-HEAD = struct.Struct("=I4x")
+HEAD = struct.Struct("=QQIIIxxxx")
+"""When the first sample is due, and the time between two, in ns; how many, and how many there are
+already; the number of ends."""
+TAKEN = struct.Struct("=20xI")
 END = struct.Struct("=iHH16s16s")
 """Descriptor of a namespace; ports and addresses of a connection, first those of its end there."""
 VALUES = struct.Struct("=3Q10IH5Bx")
-SKIPPED = struct.Struct(f"={END.size}x{VALUES.format[1:]}")
+MOST_VALUES = 1 << 16
+"""Values in an answer, a twentieth of what the kernel allows."""
 VALUE_NAMES = (
     *("bytes_acked", "bytes_received", "estimate_kbps"),
     *("rto", "unacked", "lost", "rtt", "rttvar", "snd_ssthresh", "snd_cwnd", "total_retrans"),
@@ -44,6 +50,17 @@ class Connection(NamedTuple):
     destination: str
     near: Address
     far: Address
+
+
+class Times(NamedTuple):
+    """Times of samples on CLOCK_MONOTONIC."""
+
+    first_ns: int
+    interval_ns: int
+    samples: int
+
+
+NOW = Times(0, 0, 1)
 
 
 class Reader(Protocol):
@@ -82,36 +99,63 @@ class ByCall:
         self._probes = probes
         self._namespaces: dict[str, int] = {}
         self._asked: Sequence[Connection] = ()
-        self._list = bytearray()
+        self._ends = b""
 
     def read(self, connections: Sequence[Connection]) -> Iterable[Pair]:
         if not connections:
             return ()
+        ((found,),) = self.sleep(connections, NOW)
+        return found
+
+    def sleep(
+        self, connections: Sequence[Connection], times: Times
+    ) -> Iterator[list[Iterable[Pair]]]:
+        """Sleep while the kernel takes samples. Yield them all, or in parts. A part ends when some
+        of the host's time has passed, or when a child of this process no longer runs."""
         if connections != self._asked:
-            self._asked = connections
-            self._list = self._laid(connections)
-        fcntl.ioctl(self._device, HOPLAB_SOCKETS, self._list)
-        found = map(_info, SKIPPED.iter_unpack(memoryview(self._list)[HEAD.size :]))
-        return zip(found, found, strict=True)
+            self._asked, self._ends = connections, self._laid(connections)
+        most = max(1, MOST_VALUES // (2 * len(connections) or 1))
+        for begin in range(0, times.samples, most):
+            first_ns = times.first_ns + begin * times.interval_ns
+            part = Times(first_ns, times.interval_ns, min(most, times.samples - begin))
+            yield from self._asleep(2 * len(connections), part)
 
     def close(self) -> None:
         for namespace in self._namespaces.values():
             os.close(namespace)
         os.close(self._device)
 
-    def _laid(self, connections: Sequence[Connection]) -> bytearray:
+    def _asleep(self, ends: int, times: Times) -> Iterator[list[Iterable[Pair]]]:
+        asked = bytearray(HEAD.pack(*times, 0, ends) + self._ends)
+        octets = ends * VALUES.size
+        asked += bytes(times.samples * octets)
+        values = memoryview(asked)[HEAD.size + len(self._ends) :]
+        taken = 0
+        while taken < times.samples:
+            with contextlib.suppress(InterruptedError):
+                fcntl.ioctl(self._device, HOPLAB_SOCKETS, asked)
+            before, (taken,) = taken, TAKEN.unpack_from(asked)
+            if taken > before:
+                starts = (octets * i for i in range(before, taken))
+                yield [_pairs(values[start : start + octets]) for start in starts]
+
+    def _laid(self, connections: Sequence[Connection]) -> bytes:
         ends = chain.from_iterable(
             ((c.source, c.near, c.far), (c.destination, c.far, c.near)) for c in connections
         )
-        laid = bytearray(HEAD.pack(2 * len(connections)))
+        laid = b""
         for station, (address, port), (peer, peer_port) in ends:
             if station not in self._namespaces:
                 self._probes[station].take_number()
                 self._namespaces[station] = os.open(NAMES / station, os.O_RDONLY | os.O_CLOEXEC)
             ports = socket.htons(port), socket.htons(peer_port)
             laid += END.pack(self._namespaces[station], *ports, _octets(address), _octets(peer))
-            laid += bytes(VALUES.size)
         return laid
+
+
+def _pairs(values: memoryview) -> Iterable[Pair]:
+    found = map(_info, VALUES.iter_unpack(values))
+    return zip(found, found, strict=True)
 
 
 def _octets(address: str) -> bytes:
@@ -138,4 +182,11 @@ def reader(probes: Mapping[str, SocketProbe]) -> Reader:
         device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return BySockDiag(probes)
+    try:
+        fcntl.ioctl(device, HOPLAB_SOCKETS, bytearray(HEAD.pack(0, 0, 0, 0, 0)))
+    except OSError as error:
+        os.close(device)
+        if error.errno != errno.ENOTTY:
+            raise
+        return BySockDiag(probes)  # a kernel of an earlier version
     return ByCall(device, probes)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.probes.ends import Connection, Info, reader
+from hoplab.guest.probes.ends import ByCall, Connection, Info, Pair, Times, reader
 from hoplab.guest.probes.options import SackNotes
 from hoplab.guest.probes.sockets import SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
@@ -67,9 +67,41 @@ class Sampler:
     def sample(self, t_s: float) -> None:
         """A row for every flow that is going and every queue."""
         self._sample_flows(self._going.values(), t_s)
+        self._add_up(t_s)
+        self._sample_queues(t_s)
+
+    @property
+    def can_sleep(self) -> bool:
+        """Whether this kernel can take samples while its caller sleeps."""
+        return isinstance(self._reader, ByCall)
+
+    @property
+    def has_sockets_alone(self) -> bool:
+        """Whether this kernel's samples have all that `sample` would read."""
+        flows = (conversation.flow for conversation in self._going.values())
+        multipath = any(isinstance(flow, MptcpFlow) for flow in flows)
+        return not (self._wifi or self._plan.queues or self._standby.is_needed or multipath)
+
+    def sleep(self, times_s: Sequence[float], times: Times) -> Iterator[float]:
+        """Sleep until the last one of ``times``, which in the scenario are ``times_s``. The kernel
+        takes the samples. Yield the time of the latest sample whenever there are new ones."""
+        assert isinstance(self._reader, ByCall)
+        going = tuple(self._going.values())
+        due = iter(times_s)
+        for samples in self._reader.sleep(_connections(going), times):
+            for read in samples:
+                t_s = next(due)
+                self._add_flows(going, read, t_s)
+                self._add_up(t_s)
+            self._sample_queues(t_s)
+            yield t_s
+
+    def _sample_queues(self, t_s: float) -> None:
         self._wired.sample(t_s)
         if self._wifi is not None:
             self._wifi.sample(t_s)
+
+    def _add_up(self, t_s: float) -> None:
         self._totals.append((t_s, sum(row["delivered_bytes"] for row in self._last.values())))
         while self._totals[1][0] <= t_s - GOODPUT_WINDOW_S + 1e-6:
             self._totals.popleft()
@@ -92,8 +124,12 @@ class Sampler:
             self._wifi.close()
 
     def _sample_flows(self, conversations: Iterable[Conversation], t_s: float) -> None:
-        connections = [_connection(c) for c in conversations if not isinstance(c.flow, MptcpFlow)]
-        read = iter(self._reader.read(connections))
+        self._add_flows(conversations, self._reader.read(_connections(conversations)), t_s)
+
+    def _add_flows(
+        self, conversations: Iterable[Conversation], pairs: Iterable[Pair], t_s: float
+    ) -> None:
+        read = iter(pairs)
         for conversation in conversations:
             if isinstance(conversation.flow, MptcpFlow):
                 self._sample_subflows(conversation, t_s)
@@ -152,10 +188,15 @@ class Sampler:
         self._last[name] = row
 
 
-def _connection(conversation: Conversation) -> Connection:
-    return Connection(
-        conversation.flow.source,
-        conversation.flow.destination,
-        (conversation.source_address, conversation.client_port),
-        (conversation.destination_address, conversation.server_port),
-    )
+def _connections(conversations: Iterable[Conversation]) -> list[Connection]:
+    """Return the connections but for those of MPTCP, which has subflows instead."""
+    return [
+        Connection(
+            one.flow.source,
+            one.flow.destination,
+            (one.source_address, one.client_port),
+            (one.destination_address, one.server_port),
+        )
+        for one in conversations
+        if not isinstance(one.flow, MptcpFlow)
+    ]

@@ -27,6 +27,11 @@ class StandbyProbe:
         }
         self._last: dict[str, Event] = {}
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether any station sends with ELFN."""
+        return bool(self._elfn)
+
     def follow(self, conversation: Conversation) -> None:
         """Assign the events of a flow that was not planned."""
         if conversation.elfn is not None:

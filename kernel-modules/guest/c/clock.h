@@ -3,6 +3,7 @@
 #ifndef HOPLAB_CLOCK_H
 #define HOPLAB_CLOCK_H
 
+struct mm_struct;
 struct time_travel_event;
 
 /* At this nanosecond, or now where that is past. */
@@ -11,6 +12,9 @@ unsigned long long time_travel_now(void);
 
 /* What a program sees that reads the processor's counter. */
 unsigned long long time_travel_counter(void);
+
+/* Readings of this process take no time (free_readings.h); NULL is nobody. */
+void time_travel_observe(struct mm_struct *mm);
 
 /* Before and after a process runs, whose pages of the stub are at this address. */
 void time_travel_lend_clock(unsigned long stub_stack);

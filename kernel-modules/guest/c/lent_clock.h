@@ -20,6 +20,7 @@ void time_travel_lend_clock(unsigned long stub_stack)
 	first = time_travel_first_event();
 	clock->now = time_travel_time;
 	clock->limit = first ? first->time : S64_MAX;
+	clock->free = free_readings();
 	/* Reading costs nothing where interrupts are off. */
 	clock->monotonic = ktime_get_ns();
 	clock->real = ktime_get_real_ns();
@@ -40,7 +41,12 @@ void time_travel_take_clock(unsigned long stub_stack)
 	first = time_travel_first_event();
 	if (first)
 		now = min(now, first->time);
-	if (now > time_travel_time && now < clock->limit)
+	if (now > time_travel_time && now < clock->limit) {
 		time_travel_set_time(now);
+		if (observes())
+			free_readings_at = now;
+	}
+	if (observes())
+		free_readings_left = min(clock->free, free_readings_left);
 	local_irq_restore(flags);
 }

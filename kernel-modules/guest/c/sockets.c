@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /dev/hoplab-sockets: what TCP says of many connections, in one call.
+ * /dev/hoplab-sockets: what TCP says of many connections, at many times, in one call.
  *
  * A sample by sock_diag is a message and an answer for each end of each connection, in each end's
  * namespace. Most of an answer is what no table keeps. HOPLAB_SOCKETS takes a list of ends, and
- * writes beside each what the tables keep. The values are those of sock_diag at the same instant
+ * writes what the tables keep. The values are those of sock_diag at the same instant
  * (net/ipv4/inet_diag.c and tcp_diag.c). hoplab/guest/probes/ends.py has the other side.
+ *
+ * To wake a process for each sample costs the host more than the sample does. So the caller sleeps
+ * here from one sample to the next, and returns after the last one. If a child of it has ended or
+ * was stopped, it returns after the sample that follows. So it does after a while of the host's
+ * time, for those who watch a slow run. Neither takes virtual time, nor do the caller's readings of
+ * the clock (free_readings.h), so a run is the same.
  */
 
 #include <linux/capability.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/in6.h>
 #include <linux/inet_diag.h>
 #include <linux/init.h>
 #include <linux/miscdevice.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/tcp.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
@@ -21,10 +31,15 @@
 #include <net/inet_hashtables.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
+#include <os.h>
+#include <hoplab/clock.h>
 
-/* _IO('h', 2) */
-#define HOPLAB_SOCKETS 0x6802
-#define MOST_ENDS 65536
+/* _IO('h', 4) */
+#define HOPLAB_SOCKETS 0x6804
+/* Of all samples together. */
+#define MOST_VALUES (1 << 20)
+/* Of the host's time, after which a caller has what there is. */
+#define FRESH_NS (20 * NSEC_PER_MSEC)
 /* As a question to sock_diag has it; BBR and tcpw give their estimate for it. */
 #define EXTENSIONS (1 << (INET_DIAG_VEGASINFO - 1))
 
@@ -60,13 +75,14 @@ struct values {
 	u8 unused;
 };
 
-struct ends {
+/* The ends follow it, and then the values of each end, a sample after the other. */
+struct request {
+	u64 first_ns; /* CLOCK_MONOTONIC; the next sample is due at once if that is over */
+	u64 interval_ns;
+	u32 samples;
+	u32 taken; /* a caller that was interrupted asks for the rest by the same request */
 	u32 count;
 	u32 unused;
-	struct {
-		struct end end;
-		struct values values;
-	} list[];
 };
 
 /* Since 6.18 the table of sockets is known by the namespace. */
@@ -155,29 +171,83 @@ static int answer(const struct end *end, struct values *values)
 	return 0;
 }
 
-static long sockets_ioctl(struct file *file, unsigned int command, unsigned long argument)
+/* Take one sample. */
+static int sample(const struct end __user *ends, struct values __user *to, u32 count)
 {
-	struct ends __user *ends = (void __user *)argument;
-	u32 count, i;
-	int error;
+	u32 i;
 
-	if (command != HOPLAB_SOCKETS)
-		return -ENOTTY;
-	if (get_user(count, &ends->count))
-		return -EFAULT;
-	if (count > MOST_ENDS)
-		return -E2BIG;
 	for (i = 0; i < count; i++) {
 		struct values values = {};
 		struct end end;
+		int error;
 
-		if (copy_from_user(&end, &ends->list[i].end, sizeof(end)))
+		if (copy_from_user(&end, &ends[i], sizeof(end)))
 			return -EFAULT;
 		error = answer(&end, &values);
 		if (error)
 			return error;
-		if (copy_to_user(&ends->list[i].values, &values, sizeof(values)))
+		if (copy_to_user(&to[i], &values, sizeof(values)))
 			return -EFAULT;
+	}
+	return 0;
+}
+
+static int sleep_until(ktime_t due)
+{
+	while (ktime_before(ktime_get(), due)) {
+		if (signal_pending(current))
+			return -EINTR;
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout_range(&due, 0, HRTIMER_MODE_ABS);
+	}
+	return 0;
+}
+
+/* Whether wait(2) would tell of a child. */
+static bool child_has_changed(void)
+{
+	struct task_struct *thread, *child;
+	bool has_changed = false;
+
+	read_lock(&tasklist_lock);
+	for_each_thread(current, thread)
+		list_for_each_entry(child, &thread->children, sibling)
+			has_changed |= child->exit_state == EXIT_ZOMBIE ||
+				       child->signal->flags & SIGNAL_STOP_STOPPED;
+	read_unlock(&tasklist_lock);
+	return has_changed;
+}
+
+static long sockets_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct request __user *asked = (void __user *)argument;
+	struct end __user *ends = (void __user *)(asked + 1);
+	long long since = os_nsecs();
+	struct values __user *values;
+	struct request request;
+
+	if (command != HOPLAB_SOCKETS)
+		return -ENOTTY;
+	if (copy_from_user(&request, asked, sizeof(request)))
+		return -EFAULT;
+	if (request.samples > MOST_VALUES || array_size(request.samples, request.count) > MOST_VALUES)
+		return -E2BIG;
+	/* Who sleeps from sample to sample does nothing else. */
+	if (request.first_ns)
+		time_travel_observe(current->mm);
+	values = (void __user *)(ends + request.count);
+	while (request.taken < request.samples) {
+		u64 due = request.first_ns + request.taken * request.interval_ns;
+		int error = sleep_until(ns_to_ktime(due)) ?:
+			    sample(ends, values + request.taken * request.count, request.count);
+
+		if (error)
+			return error;
+		request.taken++;
+		if (put_user(request.taken, &asked->taken))
+			return -EFAULT;
+		if (child_has_changed() || os_nsecs() - since > FRESH_NS)
+			break;
 	}
 	return 0;
 }
@@ -188,9 +258,16 @@ static int sockets_open(struct inode *inode, struct file *file)
 	return capable(CAP_NET_ADMIN) ? stream_open(inode, file) : -EPERM;
 }
 
+static int sockets_release(struct inode *inode, struct file *file)
+{
+	time_travel_observe(NULL);
+	return 0;
+}
+
 static const struct file_operations sockets_operations = {
 	.owner = THIS_MODULE,
 	.open = sockets_open,
+	.release = sockets_release,
 	.unlocked_ioctl = sockets_ioctl,
 };
 

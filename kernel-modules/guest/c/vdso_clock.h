@@ -11,12 +11,14 @@ static volatile const unsigned long clock_address = STUB_CLOCK_UNSET;
 static unsigned long read_clock(clockid_t clock)
 {
 	volatile struct stub_clock *own = (struct stub_clock *)clock_address;
-	unsigned long long now = own->now + TIMER_MULTIPLIER;
+	unsigned long long step = own->free ? 0 : TIMER_MULTIPLIER;
+	unsigned long long now = own->now + step;
 
 	if (now >= own->limit || (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME))
 		return 0;
 	own->now = now;
-	own->monotonic += TIMER_MULTIPLIER;
-	own->real += TIMER_MULTIPLIER;
+	own->free -= !step;
+	own->monotonic += step;
+	own->real += step;
 	return clock == CLOCK_MONOTONIC ? own->monotonic : own->real;
 }

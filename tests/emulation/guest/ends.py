@@ -10,9 +10,12 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable
+from typing import Any
 
 from hoplab.guest.network.inside import inside
 from hoplab.guest.network.namespaces import Namespaces
@@ -25,12 +28,14 @@ from hoplab.guest.probes.ends import (
     ByCall,
     BySockDiag,
     Connection,
+    Times,
     reader,
 )
 from hoplab.guest.probes.sockets import SocketProbe
 
 TCP_CONGESTION = 13
 ADDRESSES = {"a": ("10.9.1.1", "fd09::1"), "b": ("10.9.1.2", "fd09::2")}
+TENTH_NS = 100_000_000
 MAPPED = "::ffff:10.9.1.2"
 
 
@@ -96,23 +101,53 @@ def refusal(call: Callable[[], object]) -> str:
 def refusals() -> dict[str, str]:
     """What the kernel says to lists that nobody honest writes."""
     device = os.open(DEVICE, os.O_RDWR)
-    record = END.size + VALUES.size
+    record = bytes(END.size + VALUES.size)
     wrong = END.pack(device, 1, 1, bytes(16), bytes(16)) + bytes(VALUES.size)
     closed = END.pack(-1, 1, 1, bytes(16), bytes(16)) + bytes(VALUES.size)
 
-    def ask(told: bytes) -> Callable[[], object]:
-        return lambda: fcntl.ioctl(device, HOPLAB_SOCKETS, bytearray(told))
+    def ask(samples: int, ends: int, told: bytes) -> Callable[[], object]:
+        asked = bytearray(HEAD.pack(0, 0, samples, 0, ends) + told)
+        return lambda: fcntl.ioctl(device, HOPLAB_SOCKETS, asked)
 
     found = {
-        "many": refusal(ask(HEAD.pack(0xFFFFFFFF) + bytes(record))),
-        "file": refusal(ask(HEAD.pack(1) + wrong)),
-        "closed": refusal(ask(HEAD.pack(1) + closed)),
+        "ends": refusal(ask(1, 0xFFFFFFFF, record)),
+        "samples": refusal(ask(0xFFFFFFFF, 0, record)),
+        "both": refusal(ask(1 << 16, 1 << 16, record)),
+        "file": refusal(ask(1, 1, wrong)),
+        "closed": refusal(ask(1, 1, closed)),
         "address": refusal(lambda: fcntl.ioctl(device, HOPLAB_SOCKETS, 8)),
-        "none": refusal(ask(HEAD.pack(0))),
+        "none": refusal(ask(1, 0, b"")),
         "command": refusal(lambda: fcntl.ioctl(device, HOPLAB_SOCKETS + 1, 0)),
     }
     os.close(device)
     return found
+
+
+def slept(
+    reader: ByCall, going: list[Connection], begin_ns: int, interval_ns: int = TENTH_NS
+) -> list[dict[str, Any]]:
+    """What comes of ten samples, in the order of calls, and when each call returned."""
+    times = Times(begin_ns, interval_ns, 10)
+    return [
+        {"samples": [list(pairs) for pairs in part], "ns": time.monotonic_ns() - begin_ns}
+        for part in reader.sleep(going, times)
+    ]
+
+
+def disturbed(reader: ByCall, going: list[Connection]) -> dict[str, Any]:
+    """The same while a child ends, and while signals come."""
+    begin_ns = time.monotonic_ns() + TENTH_NS
+    child = subprocess.Popen(["sleep", "0.55"])
+    # One that nobody has waited for shows after each sample.
+    ending = slept(reader, going, begin_ns)
+    child.wait()
+    came: list[int] = []
+    signal.signal(signal.SIGALRM, lambda number, frame: came.append(number))
+    begin_ns = time.monotonic_ns() + TENTH_NS
+    signal.setitimer(signal.ITIMER_REAL, 0.23, 0.23)
+    interrupted = slept(reader, going, begin_ns)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return {"ending": ending, "interrupted": interrupted, "signals": len(came)}
 
 
 def main() -> None:
@@ -130,12 +165,20 @@ def main() -> None:
     called = reader(probes)
     assert isinstance(called, ByCall)
     by_call, by_diag = list(called.read(connections)), list(BySockDiag(probes).read(connections))
+    again = list(called.read(connections[1:3])) == by_call[1:3]
+    begin_ns = time.monotonic_ns()
+    asleep = slept(called, connections[:1], begin_ns, TENTH_NS // 20)
     print(
         json.dumps(
             {
                 "by_call": by_call,
                 "by_diag": by_diag,
-                "again": list(called.read(connections[1:3])) == by_call[1:3],
+                "again": again,
+                "asleep": asleep,
+                "late": slept(called, connections[:1], 0),
+                "last": list(BySockDiag(probes).read(connections[:1])),
+                "nobody": slept(called, [], time.monotonic_ns()),
+                "disturbed": disturbed(called, connections[:1]),
                 "refusals": refusals(),
             }
         )
