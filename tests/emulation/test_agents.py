@@ -2,6 +2,7 @@
 """Runs that an agent leads: what it decides acts, and the time in which it thinks does not."""
 
 import time
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -41,6 +42,13 @@ PAIR: dict[str, Any] = {
     "routing": {"protocol": "static"},
     "flow": [{"name": "f", "source": "n0", "destination": "n1"}],
 }
+WIRE = """
+duration_s = 6
+station = [{ name = "a", radio = false }, { name = "b", radio = false }]
+link = [{ ends = ["a", "b"], rate_mbps = 2, delay_ms = 5 }]
+flow = [{ name = "f", source = "a", destination = "b" }]
+routing = { protocol = "static" }
+"""
 RATE = "tcp.f.delivered_bytes/s"
 Make = Callable[..., gym.ScenarioEnv]
 
@@ -103,6 +111,17 @@ def test_the_same_decisions_give_the_same_run_however_long_they_take(make: Make)
     assert play(env, [1, 2, 4, 8, 3, 5])[1] != first[1]
     # The last one has had its second: cwnd is where the agent wants it.
     assert [seen["tcp.f.cwnd"] for seen in first[0]] == windows
+
+
+@pytest.mark.parametrize("how", ["loss = 0.1", "loss = 0.1, jitter_ms = 2"])
+def test_chance_on_wires_follows_from_the_seed(make: Make, how: str) -> None:
+    """Though the network is built before its guest has a seed."""
+    document = tomllib.loads(WIRE.replace("delay_ms = 5", f"delay_ms = 5, {how}"))
+    env = make(document, gym.Window("f", 1, 8), observe=["tcp.f.retransmits"])
+    one, two = (play(env, [8] * 6, seed=seed) for seed in (1, 2))
+    assert play(env, [8] * 6) == one
+    # A wire draws nothing else, so other losses alone tell the two apart.
+    assert one[0] != two[0]
 
 
 @pytest.mark.parametrize("is_held", [True, False])

@@ -87,7 +87,8 @@ def test_rows_over_time_are_those_of_the_packets(
         assert row == pytest.approx(other, abs=0.02)
     assert rows[-1]["received"] == told["received"]
     assert told["latency_ms_p50"] <= told["latency_ms_p95"] <= told["latency_ms_p99"]
-    assert told["jitter_ms"] > 0
+    # Nothing varies on a wire. iperf3 looks at its clock between two datagrams.
+    assert told["jitter_ms"] == 0 if generator == "hoplab" else 0 < told["jitter_ms"] < 0.01
 
 
 def test_what_a_wire_loses_is_lost(tmp_path: Path, run_scenario: Run) -> None:

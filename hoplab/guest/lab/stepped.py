@@ -47,6 +47,7 @@ from hoplab.guest.lab.flow_switch import FlowSwitch  # noqa: E402
 from hoplab.guest.lab.planned import Planned, begun  # noqa: E402
 from hoplab.guest.lab.runtime import Action, Going, Runtime  # noqa: E402
 from hoplab.guest.lab.started import Started, started  # noqa: E402
+from hoplab.guest.network import wired  # noqa: E402
 from hoplab.guest.system import signals  # noqa: E402
 from hoplab.guest.system.note import NOTES  # noqa: E402
 from hoplab.model.errors import GuestFailed, MissingTool  # noqa: E402
@@ -176,6 +177,8 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
     own = job.prepare(out)
     standby.begin(own.scenario.seed)
     asked = _asked(line)
+    for cable in own.cables:
+        wired.reseed(network.network.namespaces, cable, own.scenario.seed)
     network = replace(network, plan=replace(own, mac=network.plan.mac))
     control = asked.control or (CONTROL if network.plan.radios else None)
     stage = started(network, False, undo, control)

@@ -17,7 +17,9 @@ from hoplab.model.network import jitter
 from hoplab.model.streams import stream_seed
 
 
-def wire(wires: Any, index: int, link: Link, limit: int, seed: int | None) -> None:
+def wire(
+    wires: Any, index: int, link: Link, limit: int, seed: int | None, verb: str = "add"
+) -> None:
     """A netem with the serialisation and the losses, and where packets vary in delay or overtake, a
     second one inside it.
 
@@ -36,7 +38,7 @@ def wire(wires: Any, index: int, link: Link, limit: int, seed: int | None) -> No
         leaving = bursts.p_good_to_bad, bursts.p_bad_to_good
         losses = {"bursts": (*leaving, bursts.loss_bad, bursts.loss_good)}
     wires.tc(
-        "add",
+        verb,
         "netem",
         index,
         ROOT,
@@ -54,7 +56,7 @@ def wire(wires: Any, index: int, link: Link, limit: int, seed: int | None) -> No
     if link.jitter_ms and link.jitter != "uniform":
         drawn = {"distribution": jitter.table(link.jitter)}
     wires.tc(
-        "add",
+        verb,
         "netem",
         index,
         LEAF,

@@ -34,7 +34,7 @@ class NetemOptions(nla):  # type: ignore[misc]
         (5, "TCA_NETEM_LOSS", "hex"),
         (5 | NLA_F_NESTED, "TCA_NETEM_LOSS_NESTED", "hex"),
         (6, "TCA_NETEM_RATE", "hex"),
-        (13, "TCA_NETEM_PRNG_SEED", "hex"),
+        (14, "TCA_NETEM_PRNG_SEED", "hex"),
     )
 
 

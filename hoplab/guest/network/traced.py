@@ -54,6 +54,12 @@ def wire(wires: Any, index: int, handle: int, trace: LinkTrace, seed: int) -> No
     _add(wires, LATENCY, index, handle, first, trace.path)
 
 
+def reseed(wires: Any, index: int, handle: int, seed: int) -> None:
+    """Let a wire's losses be drawn by another ``seed``."""
+    packed = attribute(SEED, struct.pack("=Q", seed))
+    wires.tc("change", LATENCY, index, handle, packed=packed)
+
+
 def begin(plan: Plan, namespaces: Namespaces, epoch_ns: int) -> None:
     """Let the traces begin at ``epoch_ns`` of the monotonic clock."""
     packed = attribute(BEGIN, struct.pack("=Q", epoch_ns))

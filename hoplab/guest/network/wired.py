@@ -52,9 +52,26 @@ def connect(namespaces: Namespaces, cable: Cable, seed: int, with_ipv6: bool = F
         if with_ipv6:
             netlink.addr("add", index=index, address=end.address_6, prefixlen=126, family=AF_INET6)
         sending_end(netlink, index, leaving)
-        name = f"wire/{cable.bridge}/{end.station}"
-        wire(wires, namespaces.index(WIRES, end.wire), coming, seed=stream_seed(seed, name))
+        drawn = _stream(cable, end, seed)
+        wire(wires, namespaces.index(WIRES, end.wire), coming, seed=drawn)
     _introduce(namespaces, cable, with_ipv6)
+
+
+def reseed(namespaces: Namespaces, cable: Cable, seed: int) -> None:
+    """Let chance act on a link by another ``seed``, before anything has been on it."""
+    wires = namespaces.netlink(WIRES)
+    up, down = cable.link.ways
+    for end, coming in zip(cable.ends, (down, up), strict=True):
+        index, drawn = namespaces.index(WIRES, end.wire), _stream(cable, end, seed)
+        if coming.steps is not None and coming.steps.path is not None:
+            traced.reseed(wires, index, ROOT, drawn)
+        elif coming.is_disturbed or coming.loss:
+            wire(wires, index, coming, seed=drawn, verb="change")
+
+
+def _stream(cable: Cable, end: End, seed: int) -> int:
+    """Return the seed of the wire's end towards a station."""
+    return stream_seed(seed, f"wire/{cable.bridge}/{end.station}")
 
 
 def _introduce(namespaces: Namespaces, cable: Cable, with_ipv6: bool) -> None:
@@ -148,21 +165,27 @@ def _red(netlink: Any, index: int, link: Link, rate_mbps: float) -> None:
 
 
 def wire(
-    wires: Any, index: int, link: Link, limit: int | None = None, seed: int | None = None
+    wires: Any,
+    index: int,
+    link: Link,
+    limit: int | None = None,
+    seed: int | None = None,
+    verb: str = "add",
 ) -> None:
     """Give the inner end towards a station the serialisation, delay and losses of a direction.
 
     It holds at most ``limit`` packets. ``seed`` is for what chance does beyond uniform losses: the
-    discipline draws from a stream of its own then.
+    discipline draws from a stream of its own then. For uniform losses the kernel draws a seed when
+    the discipline is added.
     """
     if link.steps is not None and link.steps.path is not None:
         traced.wire(wires, index, ROOT, link.steps, given(seed))
         return
     if link.is_disturbed:
-        disturbed.wire(wires, index, link, limit or NETEM_PACKETS, seed)
+        disturbed.wire(wires, index, link, limit or NETEM_PACKETS, seed, verb)
         return
     wires.tc(
-        "add",
+        verb,
         "netem",
         index,
         ROOT,
@@ -170,4 +193,5 @@ def wire(
         rate_bytes=serialising_bytes_per_s(link),
         loss=link.loss,
         limit=limit or NETEM_PACKETS,
+        **({} if verb == "add" else {"seed": given(seed)}),
     )
