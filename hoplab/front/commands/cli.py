@@ -4,6 +4,7 @@ longer to import than most commands take to run."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import signal
@@ -39,7 +40,8 @@ class _Loaded(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         name = listed.FORMER.get(name, name)
         group, entry = self._listed[name]
-        module = importlib.import_module(f"hoplab.front.commands.{entry.module}")
+        with memory.uncollected():
+            module = importlib.import_module(f"hoplab.front.commands.{entry.module}")
         found = typer.main.get_group(module.app)
         command: Any = found if entry.below else found.commands[name]
         command.name = name
@@ -60,7 +62,9 @@ class Commands(TyperGroup):
         if args and args[0] in listed.OF_GUESTS and "--help" not in args:
             ctx.call_on_close(ahead.close)
             ahead.ask()
-        return super().resolve_command(ctx, args)
+        resolved = super().resolve_command(ctx, args)
+        gc.freeze()  # what has been loaded stays, and no collection need look at it
+        return resolved
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)

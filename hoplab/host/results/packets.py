@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dpkt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -78,6 +77,9 @@ def gather(out: Path, plan: Plan, realtime_epoch_ns: int) -> Gathered:
 
 
 def _to_pcapng(capture: Capture, source: Path, target: Path) -> None:
+    # It loads dozens of protocols, which only runs with packets need.
+    import dpkt
+
     seen = rings.packets(source)
     first = next(seen, None)
     cooked = capture.interface == ANY
@@ -195,6 +197,8 @@ def of_tcp(packet: bytes, header: int, time_s: float) -> Seen | None:
 
 def _timestamp(options: bytes) -> int:
     """Return TSval of TCP's options, 0 if there is none."""
+    import dpkt  # as above
+
     for kind, value in dpkt.tcp.parse_opts(options):
         if kind == dpkt.tcp.TCP_OPT_TIMESTAMP and len(value) == TIMESTAMP_BYTES:
             return int(struct.unpack_from("!I", value)[0])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hoplab.guest.system import signals
+from hoplab.host import memory
 from hoplab.host.machine import uml
 from hoplab.host.machine.pace import Pace
 from hoplab.host.machine.watch import Limits
@@ -156,7 +157,7 @@ def _watched(request: RunRequest, out: Path, stream: Stream, observers: Observer
         heard(line, observers, stream, time.monotonic() - started)
 
     def while_booting() -> None:
-        with signals.postponed():
+        with signals.postponed(), memory.uncollected():
             _collector()
             observers.while_booting()
 

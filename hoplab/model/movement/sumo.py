@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from xml.sax.saxutils import quoteattr
 
 from hoplab.model.errors import ScenarioError
 from hoplab.model.movement.geo import NORTHERNMOST_DEG, Degrees
@@ -116,6 +115,9 @@ def dump(traces: Mapping[str, Trace], step_s: float = STEP_S) -> str:
 def _lines(traces: Mapping[str, Trace], step_s: float, steps: int) -> Iterator[str]:
     """Yield the lines. As in SUMO, speed and angle belong to the step that ends, and at 0 to the
     one that begins."""
+    # It loads what opens URLs, which other commands do not need.
+    from xml.sax.saxutils import quoteattr
+
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n'
     angle = dict.fromkeys(traces, 0.0)
     before = {name: trace.at(step_s) for name, trace in traces.items()}

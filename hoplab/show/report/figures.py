@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
@@ -32,6 +34,10 @@ MAP_STEPS = 120
 MANY_STATIONS = 12
 CONFIG = {"displayModeBar": False, "responsive": True}
 """Configuration of every figure for Plotly's script."""
+KINDS = "scatter", "bar"
+"""Kinds of traces in all figures."""
+UNUSED = "coloraxis", "colorscale", "geo", "map", "mapbox", "polar", "scene", "ternary"
+"""Parts of a template's layout for other kinds."""
 FONT = {"family": "system-ui, Segoe UI, Roboto, Liberation Sans, sans-serif", "size": 13}
 
 
@@ -307,10 +313,19 @@ def moments(duration_s: float) -> list[float]:
     return [*whole, duration_s]
 
 
+@cache
+def _template() -> go.layout.Template:
+    """Return what lines and bars need of Plotly's template "plotly_white". Each figure copies its
+    template several times, and the page has a copy for each."""
+    whole = pio.templates["plotly_white"]
+    layout = {key: value for key, value in whole.layout._props.items() if key not in UNUSED}
+    return go.layout.Template(data={kind: whole.data[kind] for kind in KINDS}, layout=layout)
+
+
 def _dressed(figure: go.Figure, top_px: int = 20, bottom_px: int = 50) -> go.Figure:
     """Give a figure the page's fonts and margins; the page's script adds its colours."""
     figure.update_layout(
-        template="plotly_white",
+        template=_template(),
         font=FONT,
         margin={"l": 60, "r": 20, "t": top_px, "b": bottom_px},
         paper_bgcolor="rgba(0,0,0,0)",

@@ -27,7 +27,7 @@ from hoplab.model.errors import ResultsError
 from hoplab.model.keys.radio import Radio
 from hoplab.model.reading import content
 from hoplab.model.resolve.resolve import radio_with_profile
-from hoplab.show.report import units
+from hoplab.show.report import templates, units
 from hoplab.show.report.data import MAX_CONNECTIONS, figures
 from hoplab.show.report.figures import (
     circles_fit,
@@ -87,6 +87,7 @@ def environment(*folders: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=templates.kept(),
     )
     made.filters["num"] = number_text
     made.filters["rate"] = rate_text
