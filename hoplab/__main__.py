@@ -30,7 +30,9 @@ def main() -> None:
     try:
         _run()
     except SystemExit as left:
-        _leave(left.code if isinstance(left.code, int) else 0)
+        if not isinstance(left.code, int | None):  # the interpreter prints it
+            raise
+        _leave(left.code or 0)
 
 
 def _run() -> None:

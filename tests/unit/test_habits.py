@@ -398,6 +398,20 @@ def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_a_command_ends_as_any_program_does() -> None:
+    """What was registered for the end is done, threads are waited for, output is whole."""
+    code = (
+        "import atexit, sys, threading, time; sys.argv[1:] = ['ls', '/nowhere']\n"
+        "atexit.register(print, 'registered')\n"
+        "def late(): time.sleep(0.2); print('thread')\n"
+        "threading.Thread(target=late).start()\n"
+        "from hoplab.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 6 and done.stderr.startswith("hoplab: /nowhere")
+    assert done.stdout == "thread\nregistered\n"
+
+
 def test_several_scenarios_are_all_read_before_the_first_runs(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[topology]\nkind = "chain"\n')
     (tmp_path / "b.toml").write_text("duration_s = 3\n")

@@ -359,3 +359,37 @@ def test_a_scenario_of_another_version_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "run" / "scenario.json").write_text('{"stations": []}')
     with pytest.raises(ResultsError, match=r"scenario\.json: 'warm_up_s': missing; .* another ver"):
         report.render(tmp_path / "run")
+
+
+@pytest.mark.parametrize("spoilt", ["octets", "mode", "file"])
+def test_kept_templates_that_are_spoilt_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoilt: str
+) -> None:
+    """Compiled templates are code: only those in a folder of this user's own are read."""
+    monkeypatch.setenv("HOPLAB_CACHE", str(tmp_path))
+    folder = tmp_path / "templates"
+
+    def made() -> str:
+        page.environment.cache_clear()
+        return page.environment().from_string("{{ 1 + 1 }}").render()
+
+    def whole() -> object:
+        page.environment.cache_clear()
+        return page.environment().get_template("report.html.j2")
+
+    assert whole()
+    (kept,) = folder.iterdir()
+    whole_octets = kept.read_bytes()
+    if spoilt == "octets":
+        kept.write_bytes(whole_octets[:-100])
+    elif spoilt == "mode":
+        folder.chmod(0o777)
+        kept.write_bytes(b"")
+    else:
+        kept.unlink()
+        folder.rmdir()
+        folder.write_text("")
+    assert whole() and made() == "2"
+    if spoilt == "octets":
+        assert kept.read_bytes() == whole_octets
+    page.environment.cache_clear()

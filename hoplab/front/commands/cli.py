@@ -9,7 +9,7 @@ import importlib
 import io
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -52,7 +52,10 @@ class _Loaded(Mapping[str, Any]):
 
 
 class Commands(TyperGroup):
-    """The commands by their groups, in the list's order."""
+    """The commands by their groups, in the list's order. ``loaded`` is called when the one that was
+    named has been imported."""
+
+    loaded: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -63,7 +66,7 @@ class Commands(TyperGroup):
             ctx.call_on_close(ahead.close)
             ahead.ask()
         resolved = super().resolve_command(ctx, args)
-        gc.freeze()  # what has been loaded stays, and no collection need look at it
+        self.loaded()
         return resolved
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -111,7 +114,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # names of files can have any bytes
             stream.reconfigure(errors="surrogateescape")
     try:
-        status = command()(args=arguments, standalone_mode=False)
+        whole = command()
+        whole.loaded = gc.freeze  # what has been imported stays, and no collection looks at it
+        status = whole(args=arguments, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status or 0)
     except SystemExit as left:
