@@ -4,14 +4,12 @@ rest is being loaded."""
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import os
 import sys
 import threading
-from typing import NoReturn
 
 from hoplab.guest.system import signals
+from hoplab.guest.system.leaving import leave
 from hoplab.host import memory
 
 SYSTEMS_OWN = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -32,7 +30,8 @@ def main() -> None:
     except SystemExit as left:
         if not isinstance(left.code, int | None):  # the interpreter prints it
             raise
-        _leave(left.code or 0)
+        threading._shutdown()  # type: ignore[attr-defined] # waits as the interpreter would
+        leave(left.code or 0)
 
 
 def _run() -> None:
@@ -59,17 +58,6 @@ def _run() -> None:
         sys.exit(3)
     finally:
         signals.end()
-
-
-def _leave(status: int) -> NoReturn:
-    """End as the interpreter does, but without freeing what was loaded: that takes a twentieth of
-    the time of a short run."""
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it, or it was closed
-            stream.flush()
-    os._exit(status)
 
 
 if __name__ == "__main__":

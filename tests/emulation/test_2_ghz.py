@@ -76,8 +76,8 @@ def test_ad_hoc_stations_send_where_the_standard_lets_them(
     assert flow["goodput_kbps"] > least_kbps
 
 
-BEACON_S = 1e-3
-"""Longer than a beacon with the wait before it."""
+SHORTER_S, BEACON_S = 1e-4, 1e-3
+"""Shorter than a beacon, and longer than one with the wait before it."""
 TWO_CELLS = """
 duration_s = 3
 [radio]
@@ -114,11 +114,14 @@ def test_beacons_that_come_apart_do_not_collide(tmp_path: Path, run_scenario: Ru
         run_scenario(TWO_CELLS.format(offset_ms=offset_ms))
         rows = results.load(tmp_path / run).rows("frames")
         beacons = [row for row in rows if row["kind"] == "beacon"]
-        times = [[row["t_s"] for row in beacons if row["src"] == name] for name in "ac"]
-        apart_s = [later - first for first, later in zip(*times, strict=False)]
+        of_two = [[row for row in beacons if row["src"] == name] for name in "ac"]
+        pairs = list(zip(*of_two, strict=False))
+        apart_s = [later["t_s"] - first["t_s"] for first, later in pairs]
         assert len(apart_s) > 25
         if offset_ms == 0:
             assert all(abs(one_s) < BEACON_S for one_s in apart_s)
+            for pair, one_s in zip(pairs, apart_s, strict=True):
+                assert abs(one_s) > SHORTER_S or "collided" in {row["fate"] for row in pair}
         else:
             assert [one_s % 0.1024 for one_s in apart_s] == pytest.approx(
                 [0.05] * len(apart_s), abs=10e-6

@@ -38,4 +38,5 @@ def test_readings_of_who_takes_samples_take_no_time(tmp_path: Path) -> None:
     assert answer["other"] >= 256
     # The slack of these timers, which the kernel adds, is 1 ns.
     assert all(0 <= late <= 257 for late in answer["asleep"])
-    assert answer["polled"] > 1000
+    # So many are free at one instant, and each further one takes 256 ns.
+    assert answer["polled"] > 65_536

@@ -7,11 +7,9 @@ do, each with one test of the file. The test's seed acts from there on.
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import json
-import os
 import random
 import sys
 from dataclasses import asdict, dataclass
@@ -21,6 +19,7 @@ from typing import NoReturn
 import pytest
 
 from hoplab.guest.lab import standby
+from hoplab.guest.system import leaving
 from hoplab.model import writing
 from hoplab.model.reading import content
 
@@ -57,13 +56,9 @@ def report(config: pytest.Config, folder: Path) -> None:
 
 
 def leave(config: pytest.Config, status: int) -> NoReturn:
-    """End pytest, and this process. To free each object would write to most of what copies share,
-    and take longer than a test."""
+    """End pytest, and this process."""
     config._ensure_unconfigure()
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    leaving.leave(status)
 
 
 class Reporter:
