@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assemble a machine from a checkout's parts: base, daemons and modules, and the lab's code.
 
-``python -m hoplab.host.machine.assemble base`` makes the base from the lock, if it is missing.
-``ready`` asks whether the base exists. Without either word, the machine is assembled. `current`
-also does that for a run, so that changed code takes effect.
+``python -m hoplab.host.machine.assemble base`` makes the base from the lock, if it is missing, and
+prints its name. Without the word, the machine is assembled. `current` also does that for a run, so
+that changed code takes effect.
 """
 
 from __future__ import annotations
@@ -344,10 +344,8 @@ def _crates() -> list[dict[str, str]]:
 
 def main(arguments: list[str]) -> int:
     try:
-        if arguments == ["ready"]:
-            return 0 if (base_folder() / "base.cpio").exists() else 1
         if arguments == ["base"]:
-            make_base()
+            print(make_base().name)
         else:
             print(current().id)
     except HoplabError as error:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from building import GUEST, Failed, Refused, locks
@@ -24,6 +26,12 @@ SOURCES = "drivers/net/wireless/virtual/hoplab"
 """Where the C files go that are compiled by themselves, beside hwsim."""
 HEADERS = "include/hoplab"
 """Where those go that the hooks include."""
+COMPILER = Path(__file__).with_name("cc")
+COMMON = COMPILER.with_name("common.h")
+OWN_COMPILER = "./scripts/hoplab-cc"
+"""The compiler's copy in a kernel's tree, where no path of the host's can have spaces."""
+COMMON_WITH = "lib/ctype.o"
+"""The object with which `COMPILER` makes its precompiled header."""
 SET = re.compile(r"(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set")
 
 
@@ -100,8 +108,25 @@ def compile_kernel(tree: Path, log: Path) -> None:
     # The same sources give the same kernel in whatever folder.
     flags = f"KCFLAGS=-fmacro-prefix-map={tree}/="
     jobs = f"-j{len(os.sched_getaffinity(0))}"
-    if make(tree, jobs, flags, "linux", "modules", log=log):
-        raise Failed(f"compiling the kernel failed: {first_error(log)}")
+    for place, path in ((OWN_COMPILER, COMPILER), (f"{HEADERS}/{COMMON.name}", COMMON)):
+        shutil.copy2(path, tree / place)
+    all_of_it = (jobs, flags, f"CC={OWN_COMPILER}")
+    with _common_header(tree):
+        if not (tree / "vmlinux.o").exists():
+            make(tree, *all_of_it, COMMON_WITH, log=log)
+        if make(tree, *all_of_it, "linux", "modules", log=log):
+            raise Failed(f"compiling the kernel failed: {first_error(log)}")
+
+
+@contextlib.contextmanager
+def _common_header(tree: Path) -> Iterator[None]:
+    """Have no precompiled header from before, which may be of other sources, and leave none."""
+    header = tree / HEADERS / f"{COMMON.name}.gch"
+    header.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        header.unlink(missing_ok=True)
 
 
 def drop_objects(tree: Path) -> None:
@@ -114,5 +139,5 @@ def drop_objects(tree: Path) -> None:
             continue
         for name in names:
             path = Path(parent, name)
-            if path.suffix in (".o", ".a", ".cmd") and path not in kept:
+            if path.suffix in (".o", ".a", ".cmd", ".names") and path not in kept:
                 path.unlink()

@@ -100,7 +100,7 @@ class Kernel:
     def hash(self, patches: Sequence[series.Patch]) -> str:
         """Return the name of what these patches make of the source. It depends on the part of the
         build that compiles, so a changed module or last step costs seconds, not another kernel."""
-        files = [RECIPE, *self._fragments, *self.wanted.options]
+        files = [RECIPE, compiled.COMPILER, compiled.COMMON, *self._fragments, *self.wanted.options]
         files += [*(patch.file for patch in patches), *compiled.own_files().values()]
         return _digest(self.wanted.source.identity, files, 16)
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler of a kernel that is compiled whole: with its precompiled header an object means what
+it means without."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hoplab.model.resources import KERNEL_BUILD
+
+COMPILER = KERNEL_BUILD.parent / "building" / "cc"
+COMMON = """
+#define pr_fmt(fmt) "hoplab-another-file" fmt
+#define dev_fmt(fmt) "hoplab-another-file" fmt
+#define KBUILD_MODNAME "hoplab-another-file"
+#include "thing.h"
+#undef KBUILD_MODNAME
+#undef dev_fmt
+#undef pr_fmt
+"""
+THING = """
+#ifndef THING
+#define THING
+#ifndef pr_fmt
+#define pr_fmt(fmt) fmt
+#endif
+#ifndef LIMIT
+#define LIMIT 1
+#endif
+static inline const char *said(void) { return pr_fmt("said"); }
+static inline const char *module(void) { return KBUILD_MODNAME ".module"; }
+#endif
+"""
+MAIN = "\nint puts(const char *);\nint main(void) { return puts(%s) < 0 ? 1 : LIMIT; }\n"
+NAMES = tuple(
+    f"-D{name}={value}"
+    for name, value in (
+        ("KBUILD_MODFILE", '"lib/own"'),
+        ("KBUILD_BASENAME", '"own"'),
+        ("KBUILD_MODNAME", '"own"'),
+        ("__KBUILD_MODNAME", "kmod_own"),
+    )
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree whose precompiled header is made."""
+    for folder in ("include/hoplab", "lib"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "include/hoplab/common.h").write_text(COMMON)
+    (tmp_path / "include/thing.h").write_text(THING)
+    compiled(tmp_path, "ctype", "int nothing;\n")
+    assert (tmp_path / "include/hoplab/common.h.gch").exists()
+    return tmp_path
+
+
+def compiled(tree: Path, name: str, source: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Compile a file of the folder ``lib``."""
+    (tree / f"lib/{name}.c").write_text(source)
+    files = ("-c", "-o", f"lib/{name}.o", f"lib/{name}.c")
+    dependencies = f"-Wp,-MMD,lib/.{name}.d"
+    command = (COMPILER, dependencies, "-O1", "-Iinclude", "-Wall", *flags, *NAMES, *files)
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True)
+
+
+def outcome(tree: Path, source: str, *flags: str) -> tuple[str, int, bool]:
+    """Return what a program says, its status, and whether it was compiled with the header."""
+    done = compiled(tree, "own", source, *flags)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    subprocess.run(["gcc", "-o", "own", "lib/own.o"], cwd=tree, check=True)
+    ran = subprocess.run(["./own"], cwd=tree, capture_output=True, text=True)
+    has_header = ".own.o.names" in (tree / "lib/.own.d").read_text()
+    return ran.stdout.strip(), ran.returncode, has_header
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "expected"),
+    [
+        pytest.param('#include "thing.h"' + MAIN % '"x"', (), ("x", 1, True), id="as-it-is"),
+        pytest.param(
+            '#define pr_fmt(fmt) "own: " fmt\n#include "thing.h"' + MAIN % 'pr_fmt("x")',
+            (),
+            ("own: x", 1, True),
+            id="own-prefix",
+        ),
+        pytest.param(
+            '#include "thing.h"' + MAIN % "KBUILD_MODNAME", (), ("own", 1, True), id="own-name"
+        ),
+        pytest.param(
+            '#define pr_fmt(fmt) "own: " fmt\n#include "thing.h"' + MAIN % "said()",
+            (),
+            ("own: said", 1, False),
+            id="prefix-in-the-header",
+        ),
+        pytest.param(
+            '#include "thing.h"' + MAIN % "module()",
+            (),
+            ("own.module", 1, False),
+            id="name-in-the-header",
+        ),
+        pytest.param(
+            '#define LIMIT 2\n#include "thing.h"' + MAIN % '"x"', (), ("x", 2, False), id="defined"
+        ),
+        pytest.param(
+            '#include "thing.h"' + MAIN % '"x"', ("-DLIMIT=3",), ("x", 3, False), id="by-a-flag"
+        ),
+        pytest.param(
+            '#include "thing.h"' + MAIN % '"x"', ("-O2",), ("x", 1, False), id="other-flags"
+        ),
+    ],
+)
+def test_an_object_means_what_it_means_without_the_header(
+    tree: Path, source: str, flags: tuple[str, ...], expected: tuple[str, int, bool]
+) -> None:
+    with_it = outcome(tree, source, *flags)
+    (tree / "include/hoplab/common.h.gch").unlink()
+    without = outcome(tree, source, *flags)
+    assert with_it == expected
+    assert without[:2] == expected[:2] and not without[2]
+
+
+def test_an_error_is_the_one_without_the_header(tree: Path) -> None:
+    wrong = '#include "thing.h"\nint said;\nint main(void) { return missing; }\n'
+    with_it = compiled(tree, "own", wrong)
+    (tree / "include/hoplab/common.h.gch").unlink()
+    without = compiled(tree, "own", wrong)
+    assert with_it.returncode == without.returncode == 1
+    assert "missing" in with_it.stderr and with_it.stderr == without.stderr
+
+
+def test_an_object_depends_on_what_the_header_has(tree: Path) -> None:
+    outcome(tree, '#include "thing.h"' + MAIN % '"x"')
+    assert "include/thing.h" in (tree / "lib/.own.d").read_text()
