@@ -34,7 +34,10 @@ static inline const char *said(void) { return pr_fmt("said"); }
 static inline const char *module(void) { return KBUILD_MODNAME ".module"; }
 #endif
 """
-MAIN = "\nint puts(const char *);\nint main(void) { return puts(%s) < 0 ? 1 : LIMIT; }\n"
+FIRST = "#ifdef FIRST\n#error twice\n#endif\n#define FIRST 5\n"
+"""What the build itself includes, once."""
+MAIN = "\nint puts(const char *);\nint main(void) { return puts(%s) < 0 ? FIRST : LIMIT; }\n"
+ALWAYS = ("-O1", "-Wall", "-Iinclude", "-include", "include/first.h")
 NAMES = tuple(
     f"-D{name}={value}"
     for name, value in (
@@ -53,6 +56,7 @@ def tree(tmp_path: Path) -> Path:
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "include/hoplab/common.h").write_text(COMMON)
     (tmp_path / "include/thing.h").write_text(THING)
+    (tmp_path / "include/first.h").write_text(FIRST)
     compiled(tmp_path, "ctype", "int nothing;\n")
     assert (tmp_path / "include/hoplab/common.h.gch").exists()
     return tmp_path
@@ -63,7 +67,7 @@ def compiled(tree: Path, name: str, source: str, *flags: str) -> subprocess.Comp
     (tree / f"lib/{name}.c").write_text(source)
     files = ("-c", "-o", f"lib/{name}.o", f"lib/{name}.c")
     dependencies = f"-Wp,-MMD,lib/.{name}.d"
-    command = (COMPILER, dependencies, "-O1", "-Iinclude", "-Wall", *flags, *NAMES, *files)
+    command = (COMPILER, dependencies, *ALWAYS, *flags, *NAMES, *files)
     return subprocess.run(command, cwd=tree, capture_output=True, text=True)
 
 

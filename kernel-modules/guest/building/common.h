@@ -5,9 +5,6 @@
 #define pr_fmt(fmt) HOPLAB_ANOTHER fmt
 #define dev_fmt(fmt) HOPLAB_ANOTHER fmt
 #define KBUILD_MODNAME HOPLAB_ANOTHER
-#include <linux/compiler-version.h>
-#include <linux/kconfig.h>
-#include <linux/compiler_types.h>
 #include <linux/module.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
