@@ -13,9 +13,9 @@ demo: setup
 
 test: test-python test-rust
 
-# Three workers for two cores, as some tests wait: make test-python WORKERS=8 DURATIONS=20. A file's tests
+# Two workers, whose guests take a core each: make test-python WORKERS=8 DURATIONS=20. A file's tests
 # go to one worker, so that what they share is made once; small files come last, so that both end together.
-workers = -n $(or $(WORKERS),3) --dist loadfile --no-loadscope-reorder
+workers = -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
 
 test-python: setup-tests
 	@.venv/bin/pytest -q $(workers) $(if $(DURATIONS),--durations=$(DURATIONS))
