@@ -36,7 +36,13 @@ static inline const char *module(void) { return KBUILD_MODNAME ".module"; }
 """
 FIRST = "#ifdef FIRST\n#error twice\n#endif\n#define FIRST 5\n"
 """What the build itself includes, once."""
-MAIN = "\nint puts(const char *);\nint main(void) { return puts(%s) < 0 ? FIRST : LIMIT; }\n"
+PROGRAM = """%s
+#include "thing.h"
+int puts(const char *);
+int main(void) { return puts(%s) < 0 ? FIRST : LIMIT; }
+"""
+"""With what it defines first, and what it says."""
+PREFIX = '#define pr_fmt(fmt) "own: " fmt'
 ALWAYS = ("-O1", "-Wall", "-Iinclude", "-include", "include/first.h")
 NAMES = tuple(
     f"-D{name}={value}"
@@ -82,44 +88,22 @@ def outcome(tree: Path, source: str, *flags: str) -> tuple[str, int, bool]:
 
 
 @pytest.mark.parametrize(
-    ("source", "flags", "expected"),
+    ("first", "says", "flag", "expected"),
     [
-        pytest.param('#include "thing.h"' + MAIN % '"x"', (), ("x", 1, True), id="as-it-is"),
-        pytest.param(
-            '#define pr_fmt(fmt) "own: " fmt\n#include "thing.h"' + MAIN % 'pr_fmt("x")',
-            (),
-            ("own: x", 1, True),
-            id="own-prefix",
-        ),
-        pytest.param(
-            '#include "thing.h"' + MAIN % "KBUILD_MODNAME", (), ("own", 1, True), id="own-name"
-        ),
-        pytest.param(
-            '#define pr_fmt(fmt) "own: " fmt\n#include "thing.h"' + MAIN % "said()",
-            (),
-            ("own: said", 1, False),
-            id="prefix-in-the-header",
-        ),
-        pytest.param(
-            '#include "thing.h"' + MAIN % "module()",
-            (),
-            ("own.module", 1, False),
-            id="name-in-the-header",
-        ),
-        pytest.param(
-            '#define LIMIT 2\n#include "thing.h"' + MAIN % '"x"', (), ("x", 2, False), id="defined"
-        ),
-        pytest.param(
-            '#include "thing.h"' + MAIN % '"x"', ("-DLIMIT=3",), ("x", 3, False), id="by-a-flag"
-        ),
-        pytest.param(
-            '#include "thing.h"' + MAIN % '"x"', ("-O2",), ("x", 1, False), id="other-flags"
-        ),
+        pytest.param("", '"x"', None, ("x", 1, True), id="as-it-is"),
+        pytest.param(PREFIX, 'pr_fmt("x")', None, ("own: x", 1, True), id="own-prefix"),
+        pytest.param("", "KBUILD_MODNAME", None, ("own", 1, True), id="own-name"),
+        pytest.param(PREFIX, "said()", None, ("own: said", 1, False), id="prefix-in-the-header"),
+        pytest.param("", "module()", None, ("own.module", 1, False), id="name-in-the-header"),
+        pytest.param("#define LIMIT 2", '"x"', None, ("x", 2, False), id="defined"),
+        pytest.param("", '"x"', "-DLIMIT=3", ("x", 3, False), id="by-a-flag"),
+        pytest.param("", '"x"', "-O2", ("x", 1, False), id="other-flags"),
     ],
 )
 def test_an_object_means_what_it_means_without_the_header(
-    tree: Path, source: str, flags: tuple[str, ...], expected: tuple[str, int, bool]
+    tree: Path, first: str, says: str, flag: str | None, expected: tuple[str, int, bool]
 ) -> None:
+    source, flags = PROGRAM % (first, says), [flag] if flag else []
     with_it = outcome(tree, source, *flags)
     (tree / "include/hoplab/common.h.gch").unlink()
     without = outcome(tree, source, *flags)
@@ -137,5 +121,5 @@ def test_an_error_is_the_one_without_the_header(tree: Path) -> None:
 
 
 def test_an_object_depends_on_what_the_header_has(tree: Path) -> None:
-    outcome(tree, '#include "thing.h"' + MAIN % '"x"')
+    outcome(tree, PROGRAM % ("", '"x"'))
     assert "include/thing.h" in (tree / "lib/.own.d").read_text()
