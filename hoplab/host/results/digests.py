@@ -103,8 +103,15 @@ class _ColumnDigest:
         self._present, self._lengths, self._values = (hashlib.sha256() for _ in range(3))
 
     def add(self, chunk: pa.Array) -> None:
-        self._present.update(_octets(pc.cast(chunk.is_valid(), pa.uint8())))
-        values = chunk.drop_null()
+        if chunk.null_count == 0:
+            self._present.update(b"\1" * len(chunk))
+            values = chunk
+        elif chunk.null_count == len(chunk):
+            self._present.update(bytes(len(chunk)))
+            return
+        else:
+            self._present.update(_octets(pc.cast(chunk.is_valid(), pa.uint8())))
+            values = chunk.drop_null()
         if len(values) == 0:
             return
         self.has_values = True

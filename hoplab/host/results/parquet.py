@@ -53,7 +53,9 @@ class Writer:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._stack = contextlib.ExitStack()
         file = self._stack.enter_context(writing.new(path))
-        writer = pq.ParquetWriter(file, schema, compression="zstd")
+        # Numbers seldom repeat. A dictionary of them makes files larger, and takes time.
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        writer = pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=texts)
         self._writer = self._stack.enter_context(writer)
 
     def __enter__(self) -> Writer:
