@@ -173,6 +173,9 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
     common = job.prepare(out, COMMON_SEED)
     standby.begin(COMMON_SEED)
     network = built(common, out, account, undo)
+    # What is there stays. A copy that looked through it would copy its pages.
+    gc.collect()
+    gc.freeze()
     line.stand_by()
     own = job.prepare(out)
     standby.begin(own.scenario.seed)
@@ -188,6 +191,7 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
 def main(arguments: list[str]) -> int:
     """``FOLDER``; returns the exit status."""
     signals.raise_on_signals()
+    job.load_models()
     out = Path(arguments[0])
     account = Account()
     try:
