@@ -27,7 +27,7 @@ from hoplab.host.machine import (
     select,
     uml,
 )
-from hoplab.host.machine.copies import Line, Wish
+from hoplab.host.machine.copies import Wish
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
@@ -336,8 +336,8 @@ def test_where_there_is_no_room_or_no_landlock_a_guest_boots(
         asked = made._originals.copy()
         (original,) = asked.values()
         guest = SealedGuest(machine_at_hand(), room)
-        with closing(Line()) as line, closing(Core()) as core:
-            assert original.ask(Wish(guest, COMMAND, BOOT, core, line)) is None
+        with closing(Core()) as core:
+            assert original.ask(Wish(guest, COMMAND, BOOT, core)) is None
     monkeypatch.setattr(confined, "confinement", lambda: NAMESPACE)
     assert carried_out(room, "next", "print('booted')", made) == ["booted", "0"]
     assert [*made._originals.values()] == [original]  # it was not asked

@@ -8,9 +8,14 @@ import contextlib
 import itertools
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
+from hoplab.host.machine.copies import Wish
 from hoplab.host.machine.originals import Originals
+
+ONCE = "0001"
+"""Folder of the run after the first reset."""
 
 
 class Family:
@@ -58,6 +63,14 @@ class Family:
             self._begin()
         return self._room / name
 
+    def _after(self, wish: Wish) -> Wish | None:
+        """Return what the next reset will wish for, once two of them let a third be expected."""
+        assert wish.guest.out is not None
+        number = wish.guest.out.name
+        if number == ONCE or not number.isdigit():
+            return None
+        return replace(wish, guest=wish.guest.into(self.episode(int(number) + 1)))
+
     def _begin(self) -> None:
         with contextlib.ExitStack() as stack:
             if self._given is None:
@@ -66,6 +79,6 @@ class Family:
             else:
                 self._room = self._given
                 self._room.mkdir(parents=True, exist_ok=True)
-            self._originals = Originals(self._room, at_once=True)
+            self._originals = Originals(self._room, at_once=True, after=self._after)
             stack.callback(self._originals.close)
             self._stack = stack.pop_all()

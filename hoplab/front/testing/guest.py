@@ -88,7 +88,7 @@ class Reporter:
         # What has been loaded stays. A copy that looked through it would copy its pages.
         gc.collect()
         gc.freeze()
-        standby.stand_by()
+        standby.stand_by(until_told=True)
         wanted = _wanted(self.path.parent)
         if wanted.seed is not None:
             standby.begin(wanted.seed)

@@ -11,15 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from hoplab.front.testing import guest
 from hoplab.host.machine import private, uml
+from hoplab.host.machine.copies import Output, Wish
 from hoplab.host.machine.guests import MEMORY_MB as USUAL_MB
 from hoplab.host.machine.guests import MOST_RADIOS, Boot, OpenGuest
 from hoplab.host.machine.originals import Originals
@@ -32,6 +33,7 @@ PASSED_ON = ("tbstyle", "showlocals", "capture", "log_level", "log_format", "log
 NOT_THERE = ("cacheprovider", "xdist", "randomly", "rerunfailures", "cov")
 """Plug-ins that work outside. In a guest they would write files, start processes, and choose
 tests."""
+LOG = "pytest.log"
 LAST_LINES = 20
 MOST_SEED = 2**63 - 1
 MEMORY_MB = ("memory_mb", 64, 1 << 20)
@@ -42,12 +44,13 @@ PLUGIN = "hoplab.front.testing.plugin"
 """The entry point has the same name, so that it is not loaded twice."""
 
 
-def run(item: pytest.Item, marker: pytest.Mark) -> None:
-    """Log the reports of ``item`` from the guest, or one from here if the guest made none."""
+def run(item: pytest.Item, marker: pytest.Mark, following: pytest.Item | None) -> None:
+    """Log the reports of ``item`` from the guest, or one from here if the guest made none. The
+    guest of a ``following`` test may begin meanwhile."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     began = time.monotonic()
-    reports = list(_reports(item, marker))
+    reports = list(_reports(item, marker, following))
     _in_wall_time(reports, time.monotonic() - began)
     for report in reports:
         report.nodeid, report.location = item.nodeid, item.location
@@ -65,14 +68,17 @@ def _in_wall_time(reports: list[pytest.TestReport], wall_s: float) -> None:
         report.duration = wall_s if report.when == "call" else 0.0
 
 
-def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestReport]:
+def _reports(
+    item: pytest.Item, marker: pytest.Mark, following: pytest.Item | None
+) -> Iterator[pytest.TestReport]:
     standing = Standing.of(item.config)
-    folder = Path(tempfile.mkdtemp(dir=standing.room))
-    log = folder / "pytest.log"
+    standing.expects_like = following is not None and _is_alike(item, marker, following)
+    place = standing.place()
+    folder, log = place.folder, place.folder / LOG
     failure = ""
-    log.touch()
     try:
-        _start(item, _settings(item, marker), folder, log, standing)
+        with place.log:
+            _start(item, _settings(item, marker), place, standing)
     except (HoplabError, pytest.fail.Exception) as error:  # also what pytest-timeout raises
         failure = str(error)
     found = list(_read(item, folder / guest.REPORTS))
@@ -81,6 +87,22 @@ def _reports(item: pytest.Item, marker: pytest.Mark) -> Iterator[pytest.TestRepo
         collected = [r for r in found if isinstance(r, pytest.CollectReport)]
         yield from _broken(item, failure, collected, log)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A test's folder, and its log for writing."""
+
+    folder: Path
+    log: BinaryIO
+
+
+def _is_alike(item: pytest.Item, marker: pytest.Mark, other: pytest.Item) -> bool:
+    """Return whether another test's guest may be a copy of the same one as this test's."""
+    others = other.get_closest_marker("hoplab")
+    if others is None or other.path != item.path:
+        return False
+    return {**marker.kwargs, "seed": 0} == {**others.kwargs, "seed": 0}
 
 
 class Standing:
@@ -92,7 +114,11 @@ class Standing:
         # 'hoplab clean' clears it after a crash.
         self.room = self._stack.enter_context(private.guest_folder())
         self._is_cold = config.getoption("hoplab_cold") or config.getoption("capture") == "no"
-        self._originals = Originals(self.room, at_once=True)
+        self.expects_like = False
+        """Whether the next test's guest may be a copy as this one's."""
+        self._ahead: Place | None = None
+        self._stack.callback(self._forget_ahead)
+        self._originals = Originals(self.room, at_once=True, after=self._after)
         self._stack.callback(self._originals.close)
         config.add_cleanup(self._stack.close)
 
@@ -102,6 +128,26 @@ class Standing:
         if STANDING not in config.stash:
             config.stash[STANDING] = cls(config)
         return config.stash[STANDING]
+
+    def place(self) -> Place:
+        """Return the place of the next test."""
+        if (place := self._ahead) is not None:
+            self._ahead = None
+            return place
+        folder = Path(tempfile.mkdtemp(dir=self.room))
+        return Place(folder, (folder / LOG).open("wb"))
+
+    def _after(self, wish: Wish) -> Wish | None:
+        if not self.expects_like:
+            return None
+        self._ahead = self.place()
+        number = self._ahead.log.fileno()
+        guest = wish.guest.into(self._ahead.folder)
+        return replace(wish, guest=guest, output=Output(number, number))
+
+    def _forget_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.log.close()
 
     def originals(self, item: pytest.Item) -> Originals | None:
         """Return what the test's guest is to be a copy of. None if it is to boot, or if the file
@@ -139,30 +185,28 @@ def _settings(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
-def _start(
-    item: pytest.Item, settings: dict[str, Any], folder: Path, log: Path, standing: Standing
-) -> None:
+def _start(item: pytest.Item, settings: dict[str, Any], place: Place, standing: Standing) -> None:
     shown = item.config.getoption("capture") == "no"
     seed = getattr(item, "callspec", None) and item.callspec.params.get("hoplab_seed")  # type: ignore[attr-defined]
     seed = seed or settings.get("seed", 1)
     virtual = not settings.get("realtime", False)
     name = item.nodeid.partition("::")[2]
-    guest.Wanted(name, seed if virtual else None).write(folder)
-    with log.open("wb") as file:
-        streams = Streams(stdout=None if shown else file, stderr=None if shown else file)
-        if virtual:
-            streams = replace(streams, stands_by=True, originals=standing.originals(item))
-        uml.run_guest(
-            OpenGuest(folder, cwd=str(item.config.invocation_params.dir)),
-            ["env", f"{guest.FOLDER}=/out", *_environment(), *_command(item)],
-            Boot(
-                settings.get("memory_mb", USUAL_MB),
-                virtual=virtual,
-                radios=settings.get("radios", 0),
-            ),
-            streams,
-            Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
-        )
+    guest.Wanted(name, seed if virtual else None).write(place.folder)
+    output = None if shown else place.log
+    streams = Streams(stdout=output, stderr=output)
+    if virtual:
+        streams = replace(streams, stands_by=True, originals=standing.originals(item))
+    uml.run_guest(
+        OpenGuest(place.folder, cwd=str(item.config.invocation_params.dir)),
+        ["env", f"{guest.FOLDER}=/out", *_environment(), *_command(item)],
+        Boot(
+            settings.get("memory_mb", USUAL_MB),
+            virtual=virtual,
+            radios=settings.get("radios", 0),
+        ),
+        streams,
+        Limits(virtual_s=LONGEST_S, tell=partial(_tell, item)),
+    )
 
 
 def _tell(item: pytest.Item, what: str) -> None:

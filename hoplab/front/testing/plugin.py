@@ -98,7 +98,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     # The machine, which only tests with the marker need.
     from hoplab.front.testing import outside
 
-    outside.run(item, marker)
+    outside.run(item, marker, nextitem)
     # Tear down set-up of earlier tests, of a package say, that was kept for this test.
     item.session._setupstate.teardown_exact(nextitem)
     return True

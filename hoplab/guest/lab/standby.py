@@ -11,6 +11,7 @@ from there the kernel's random numbers depend on the scenario's seed alone.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -28,15 +29,21 @@ HOPLAB_STAND_BY = 0x6801
 """See `kernel-modules/guest/c/host.c`."""
 
 
-def stand_by() -> None:
+def stand_by(until_told: bool = False) -> None:
     """Wait until the host lets this guest go on, or a copy of it. Virtual time stands still. A
-    guest without a line to its host, or with a kernel without copies, goes on at once."""
+    guest without a line to its host, or with a kernel without copies, goes on at once.
+
+    A copy that is made ahead of its run waits ``until_told``: until its line ends.
+    """
     try:
         line = os.open(HOST, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
         stand_by_at(line)
+        if until_told:
+            with contextlib.suppress(OSError):  # the line has ended already
+                os.read(line, 1)
     finally:
         os.close(line)
 

@@ -177,9 +177,9 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
     gc.collect()
     gc.freeze()
     line.stand_by()
+    asked = _asked(line)  # a copy made ahead waits here until its folder is there
     own = job.prepare(out)
     standby.begin(own.scenario.seed)
-    asked = _asked(line)
     for cable in own.cables:
         wired.reseed(network.network.namespaces, cable, own.scenario.seed)
     network = replace(network, plan=replace(own, mac=network.plan.mac))

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from hoplab.host.machine import confined, memory, private, processes
+from hoplab.host.machine import confined, cores, memory, private, processes
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher import confine
@@ -46,6 +46,12 @@ class Line:
     def go(self) -> None:
         """Let the guest go on itself when it stands by."""
         _go(self.own)
+
+    def end(self) -> None:
+        """Let the guest see the line's end, also if a child of this process has inherited it."""
+        with contextlib.suppress(OSError):
+            self.own.shutdown(socket.SHUT_RDWR)
+        self.own.close()
 
     def close(self) -> None:
         """Close both ends."""
@@ -81,50 +87,77 @@ class Output:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a copy is to be: ``guest`` that runs ``argv``, at a core, with a line and outputs."""
+    """What a copy is to be: ``guest`` that runs ``argv``, at a core, with outputs."""
 
     guest: Guest
     argv: Sequence[str]
     boot: Boot
     core: Core
-    line: Line
     output: Output = Output()
 
 
 class Asked:
-    """A copy that has been asked for. Until it is `taken`, it ends when this is closed."""
+    """A copy that has been asked for. Until it is `taken`, it ends when this is closed. So does its
+    line to the host."""
 
     def __init__(self, original: Standing, wish: Wish, folder: Path) -> None:
         self.folder = folder
         """The copy's own."""
+        self.line = Line()
         self.reader: IO[bytes] | None = None
         self.added: list[Path] = []
         """What its folder of results has of the original's."""
         self._original = original
         self._wish = wish
-        self._own = wish.line.own
+        self._made: Copy | None = None
         self.is_taken = False
 
     def taken(self) -> Copy | None:
         """Return the copy; None if there is none, and then there never will be one. Call it with
         signals held: from here on only the caller ends the copy."""
+        made = self.made()
+        self.is_taken = made is not None
+        return made
+
+    def made(self) -> Copy | None:
+        """Return the copy as `taken` does, but do not take it."""
+        if self._made is not None:
+            return self._made
         said, speaker = self._said()
         pid = copied(self._original.answer())
         # The guest may be a stranger's, and say anything. The host's kernel knows who spoke.
         if pid is None or said != COPIED or speaker != pid or not self._original.has_made(pid):
             self._original.reap(pid, speaker)
             return None
-        self.is_taken = True
-        self._own.setblocking(True)
-        return self._original.copy(pid, self.reader)
+        self.line.own.setblocking(True)
+        self._made = self._original.copy(pid, self.reader)
+        return self._made
+
+    def fits(self, wish: Wish) -> bool:
+        """Return whether it is a copy that was made ahead for this wish, and still waits. It has
+        then moved to the wish's core."""
+        if self._made is None or self._wish.guest != wish.guest or self._wish.output != wish.output:
+            return False
+        guest = processes.of(self._made.pid)
+        cores.move((process.pid for process in guest), wish.core.number)
+        return bool(guest) and guest[0].state not in processes.ENDED
+
+    def fill(self) -> None:
+        """Give its folder of results what the original's has. Raises `OSError` if that cannot
+        be."""
+        if self._original.results is not None and self._wish.guest.out is not None:
+            _add(self._original.results, self._wish.guest.out, self.added)
 
     def standing(self, copy: Copy) -> Standing:
         """Return the copy as a guest that stands by, for the times when it does."""
-        return self._original.copied(copy.pid, self._wish)
+        return self._original.copied(copy.pid, self.line.own, self._wish.guest.out)
 
     def close(self) -> None:
         """Forget the copy, unless it has been taken."""
         if not self.is_taken:
+            if self._made is not None:
+                self._original.reap(self._made.pid, self._made.pid)
+            self.line.close()
             if self.reader is not None:
                 self.reader.close()
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -135,7 +168,7 @@ class Asked:
         """Return what the copy said, and which process that was."""
         try:
             room = socket.CMSG_SPACE(CREDENTIALS.size)
-            said, about, _, _ = self._own.recvmsg(LONGEST_ANSWER, room)
+            said, about, _, _ = self.line.own.recvmsg(LONGEST_ANSWER, room)
         except OSError:
             return b"", None
         for level, kind, data in about:
@@ -170,26 +203,27 @@ class Standing:
         self.results = results
         self._word = word
 
-    def copied(self, pid: int, wish: Wish) -> Standing:
+    def copied(self, pid: int, line: socket.socket, results: Path | None) -> Standing:
         """Return a copy of it, once it stands by itself. It makes whole copies."""
-        line, results = wish.line.own, wish.guest.out
         return Standing(pid, line, self.memory_at, self._memory_mb, self._home, results, WHOLE)
 
-    def ask(self, wish: Wish) -> Asked | None:
+    def ask(self, wish: Wish, is_ahead: bool = False) -> Asked | None:
         """Ask for a copy, and wait until it has begun. Returns None if there is no memory for it.
-        Raises `OSError` if it cannot have what this guest has written."""
-        guest, line = wish.guest, wish.line
+        Raises `OSError` if it cannot have what this guest has written. One that ``is_ahead`` of its
+        run gets that later, by `Asked.fill`."""
+        guest = wish.guest
         if memory.refusal(self.memory_at, self._memory_mb) is not None:
             return None
         with contextlib.ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(dir=self._home))
             asked = Asked(self, wish, folder)
             stack.callback(asked.close)
+            line = asked.line
             guest.lead(folder)
             if guest.has_branches:
                 (folder / private.MEMORY).symlink_to(self.memory_at)
-            if self.results is not None and guest.out is not None:
-                _add(self.results, guest.out, asked.added)
+            if not is_ahead:
+                asked.fill()
             line.own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             line.own.setblocking(False)
             with contextlib.ExitStack() as given:

@@ -75,10 +75,15 @@ class Core:
             return
         self.close()
         self._lock, self.number = lock, idlest
-        for process in processes:
-            for task in _tasks(process):
-                with contextlib.suppress(OSError):
-                    os.sched_setaffinity(task, {idlest})
+        move(processes, idlest)
+
+
+def move(processes: Iterable[int], core: int) -> None:
+    """Have all threads of these processes run on a core."""
+    for process in processes:
+        for task in _tasks(process):
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(task, {core})
 
 
 class Load:

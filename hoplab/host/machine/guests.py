@@ -111,6 +111,10 @@ class Guest(ABC):
         """Return the guest that this one, and those alike, can be copies of."""
         raise NotImplementedError
 
+    def into(self, out: Path) -> Guest:
+        """Return the same guest with another folder of results."""
+        raise NotImplementedError
+
     def template(self, folder: Path) -> Path | None:
         """Return the folder of results of an original in ``folder``, if it has any before it stands
         by."""
@@ -197,6 +201,9 @@ class SealedGuest(Guest):
     def as_original(self) -> SealedGuest:
         return replace(self, out=None)
 
+    def into(self, out: Path) -> SealedGuest:
+        return replace(self, out=out)
+
     def template(self, folder: Path) -> Path | None:
         # Not a link: the kernel finds again in a copy what is open below the original's own folder.
         return None if self.scenario is None else folder / "out"
@@ -244,6 +251,9 @@ class OpenGuest(Guest):
 
     def as_original(self) -> OpenGuest:
         return replace(self, out=None, is_original=True)
+
+    def into(self, out: Path) -> OpenGuest:
+        return replace(self, out=out)
 
     def lead(self, folder: Path) -> None:
         super().lead(folder)

@@ -15,7 +15,7 @@ import select
 import subprocess
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -98,9 +98,9 @@ class Original(Standing):
             for _ in self._process.stdout:
                 pass
 
-    def ask(self, wish: Wish) -> Asked | None:
+    def ask(self, wish: Wish, is_ahead: bool = False) -> Asked | None:
         self.stand(wish.core)
-        return super().ask(wish)
+        return super().ask(wish, is_ahead)
 
     def stand(self, core: Core) -> None:
         """Wait until it stands by. So far it is watched as any guest. Then it answers, also what is
@@ -128,9 +128,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Originals:
     """The originals of a process, for runs whose results lie below the folder ``room``. With
     ``at_once`` the first run of its kind is a copy too; else it may stay the only one, and boots.
-    The oldest of more than ``most`` is ended."""
+    The oldest of more than ``most`` is ended.
 
-    def __init__(self, room: Path, at_once: bool = False, most: int = MOST) -> None:
+    ``after`` tells the wish that will follow a wish, if one is expected. Its copy is made ahead. It
+    waits until the host says something at its line, or closes that.
+    """
+
+    def __init__(
+        self,
+        room: Path,
+        at_once: bool = False,
+        most: int = MOST,
+        after: Callable[[Wish], Wish | None] = lambda wish: None,
+    ) -> None:
         self._room = room.resolve()
         self._most = most
         self._at_once = at_once
@@ -140,12 +150,17 @@ class Originals:
         self._stack = contextlib.ExitStack()
         self._home: Path | None = None
         self._lock = threading.Lock()
+        self._after = after
+        self._ahead: tuple[Hashable, Asked] | None = None
+        self._maker = ThreadPoolExecutor(1, "ahead")
         # The host ends a guest with the thread that started it.
         self._thread = ThreadPoolExecutor(1, "originals")
 
     def close(self) -> None:
         """End the originals, and copies that still run."""
+        self._maker.shutdown(cancel_futures=True)
         with self._lock:
+            self._drop_ahead()
             while self._originals:
                 self._originals.popitem()[1].close()
             self._stack.close()
@@ -160,7 +175,7 @@ class Originals:
             asked = None
             if self._serves(key, wish.guest):
                 with contextlib.suppress(OSError, HoplabError):
-                    asked = self._ask(key, wish)
+                    asked = self._made_ahead(key, wish) or self._ask(key, wish)
                 if asked is None:
                     self._forget(key)
             try:
@@ -170,6 +185,9 @@ class Originals:
                     asked.close()
                     if not asked.is_taken:
                         self._forget(key)
+                    elif (after := self._after(wish)) is not None:
+                        with contextlib.suppress(RuntimeError):  # this is about to be closed
+                            self._maker.submit(self._make_ahead, key, after)
 
     def _serves(self, key: Hashable, guest: Guest) -> bool:
         """Return whether there is to be a copy."""
@@ -195,8 +213,43 @@ class Originals:
         self._originals.move_to_end(key)
         return self._originals[key].ask(wish)
 
+    def _make_ahead(self, key: Hashable, wish: Wish) -> None:
+        with self._lock, contextlib.suppress(OSError, HoplabError):
+            self._drop_ahead()
+            if (original := self._originals.get(key)) is None:
+                return
+            # Beside the run that goes on, and not on its core.
+            with contextlib.closing(Core()) as core:
+                asked = original.ask(replace(wish, core=core), is_ahead=True)
+            if asked is None:
+                return
+            if asked.made() is None:
+                asked.close()
+                self._forget(key)
+                return
+            self._ahead = key, asked
+
+    def _made_ahead(self, key: Hashable, wish: Wish) -> Asked | None:
+        """Return the copy that was made ahead for this wish, if there is one."""
+        if self._ahead is None or self._ahead[0] != key or not self._ahead[1].fits(wish):
+            return None
+        (_, asked), self._ahead = self._ahead, None
+        try:
+            asked.fill()
+        except OSError:
+            asked.close()
+            raise
+        return asked
+
+    def _drop_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead[1].close()
+            self._ahead = None
+
     def _forget(self, key: Hashable) -> None:
         """Boot such guests from now on."""
         self._refused.add(key)
+        if self._ahead is not None and self._ahead[0] == key:
+            self._drop_ahead()
         if key in self._originals:
             self._originals.pop(key).close()

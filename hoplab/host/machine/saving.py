@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hoplab.host.machine import confined, private, processes, saved
-from hoplab.host.machine.copies import COPY, END_S, LONGEST_ANSWER, Line, Wish, copied
+from hoplab.host.machine.copies import COPY, END_S, LONGEST_ANSWER, Wish, copied
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.launcher import confine
 from hoplab.host.machine.originals import Original
@@ -107,8 +107,7 @@ class Saving:
         """Return the guest of a point, once it stands there."""
         with contextlib.ExitStack() as stack:
             core = stack.enter_context(contextlib.closing(Core()))
-            line = stack.enter_context(contextlib.closing(Line()))  # only copies need one
-            wish = Wish(point.guest.as_original(), point.argv, point.boot, core, line)
+            wish = Wish(point.guest.as_original(), point.argv, point.boot, core)
             with self._lock:
                 if self._is_closed.is_set():
                     raise InterruptedError

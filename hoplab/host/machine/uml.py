@@ -68,7 +68,7 @@ class Streams:
     def attended(self, line: Line, standing: Standing | None) -> None:
         """Hand the host's end of a guest's line to the one that attends it."""
         if self.attend is None:
-            line.own.close()
+            line.end()
         else:
             self.attend(line.own, standing)
 
@@ -140,18 +140,14 @@ def _copied(
     """Begin as a copy that ``stack`` ends. Returns it with its folder; None if one has to boot."""
     if streams.originals is None:
         return None
-    line = Line()
-    with contextlib.ExitStack() as unused:
-        unused.callback(line.close)
-        wish = Wish(guest, argv, boot, core, line, _output(streams))
-        with streams.originals.asked(wish) as asked, _held_signals():
-            process = None if asked is None else asked.taken()
-            if asked is None or process is None:
-                return None
-            stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
-            stack.callback(_end, process)
-        unused.pop_all()
-    streams.attended(line, asked.standing(process))
+    wish = Wish(guest, argv, boot, core, _output(streams))
+    with streams.originals.asked(wish) as asked, _held_signals():
+        process = None if asked is None else asked.taken()
+        if asked is None or process is None:
+            return None
+        stack.callback(shutil.rmtree, asked.folder, ignore_errors=True)
+        stack.callback(_end, process)
+    streams.attended(asked.line, asked.standing(process))
     return process, asked.folder
 
 
