@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that an agent leads: what it decides acts, and the time in which it thinks does not."""
 
+import os
+import signal
 import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from hoplab import gym
-from hoplab.host.machine import watch
+from hoplab.host.machine import processes, watch
 from hoplab.host.machine.copies import Asked, Standing, Wish
 from hoplab.host.machine.originals import Originals
 from hoplab.host.results import reader
@@ -198,7 +200,7 @@ def test_a_branch_with_a_seed_draws_otherwise_from_there_on(
     before, after = ([row for row in t.tcp.to_pylist() if row["t_s"] <= 1.0] for t in tables)
     assert before == after
     with monkeypatch.context() as patch:
-        patch.setattr(Standing, "ask", lambda self, wish: None)
+        patch.setattr(Standing, "ask", lambda *_: None)
         assert branched("repeated") == found
 
 
@@ -224,7 +226,7 @@ def test_a_branch_is_a_copy_of_the_guest_or_repeats_its_past(
             if by_copies:
                 patch.setattr(Steps, "_reached_again", pytest.fail)
             else:
-                patch.setattr(Standing, "ask", lambda self, wish: None)
+                patch.setattr(Standing, "ask", lambda *_: None)
             first = env.branch()
             first.step(1)
             second = first.branch()
@@ -253,6 +255,34 @@ def test_a_run_that_is_a_copy_is_as_one_that_booted(
     copied = play(env, windows), play(env, windows, seed=5)
     monkeypatch.setattr(Originals, "_serves", lambda self, key, guest: False)
     assert (play(env, windows), play(env, windows, seed=5)) == copied
+
+
+def test_a_run_made_ahead_is_as_one_that_booted(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the third reset on a copy waits. If somebody ends it, another is made."""
+    env = make(CHAIN, gym.Window("f", 1, 8), observe=["tcp.f.cwnd", RATE])
+    windows, ahead = [1, 2, 4, 8, 3, 6], []
+    made_by = Originals._made_ahead
+
+    def noted(self: Originals, key: Hashable, wish: Wish) -> Asked | None:
+        made = made_by(self, key, wish)
+        ahead.append(made is not None)
+        return made
+
+    monkeypatch.setattr(Originals, "_made_ahead", noted)
+    copied = [play(env, windows, seed=seed) for seed in (1, 2, 3, 4)]
+    originals = env._family.originals
+    originals._maker.submit(int).result()  # it has made the next one
+    assert originals._ahead is not None
+    waiting = originals._ahead[1].made()
+    assert waiting is not None
+    os.kill(waiting.pid, signal.SIGKILL)
+    processes.wait_for_end(waiting.pid, 10)
+    copied.append(play(env, windows, seed=5))
+    assert ahead == [False, False, True, True, False]
+    monkeypatch.setattr(Originals, "_serves", lambda self, key, guest: False)
+    assert [play(env, windows, seed=seed) for seed in (1, 2, 3, 4, 5)] == copied
 
 
 def test_a_seed_that_comes_again_is_ready_and_gives_the_same_run(
