@@ -271,9 +271,10 @@ def test_a_run_made_ahead_is_as_one_that_booted(
         return made
 
     monkeypatch.setattr(Originals, "_made_ahead", noted)
-    copied = [play(env, windows, seed=seed) for seed in (1, 2, 3, 4)]
-    originals = env._family.originals
-    originals._maker.submit(int).result()  # it has made the next one
+    copied, originals = [], env._family.originals
+    for seed in (1, 2, 3, 4):
+        copied.append(play(env, windows, seed=seed))
+        originals._maker.submit(int).result()  # then it has made the next one
     assert originals._ahead is not None
     waiting = originals._ahead[1].made()
     assert waiting is not None

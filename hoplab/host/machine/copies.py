@@ -156,6 +156,9 @@ class Asked:
         """Forget the copy, unless it has been taken."""
         if not self.is_taken:
             if self._made is not None:
+                # With processes of which it is not yet the tracer, which would outlive it.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._made.pid, signal.SIGKILL)
                 self._original.reap(self._made.pid, self._made.pid)
             self.line.close()
             if self.reader is not None:
