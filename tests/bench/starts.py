@@ -3,9 +3,9 @@
 
 Prints medians of wall time and of processor time, of this process and its guests. They are of
 `reset` of an environment of ``hoplab.gym`` with the demo, after twenty steps of the run before.
-Those of its `branch` are at 20 s. The last is
-of a test that pings in a ``network`` of three stations, with pytest's own share. Each is by copies,
-and by guests that boot. Branches then repeat their past.
+Those of its `branch` are at 20 s. The last is of a test that pings in a ``network`` of three
+stations, with pytest's own share. Each is by copies, and by guests that boot. Branches then repeat
+their past.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def _resets(times: int) -> Cost:
         for _ in range(20):
             env.step(8)
     env.close()
-    costs = costs[2:]
-    return _median(costs)
+    return _median(costs[2:])
 
 
 def _branches(times: int) -> Cost:

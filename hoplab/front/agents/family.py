@@ -14,9 +14,6 @@ from pathlib import Path
 from hoplab.host.machine.copies import Wish
 from hoplab.host.machine.originals import Originals
 
-ONCE = "0001"
-"""Folder of the run after the first reset."""
-
 
 class Family:
     """Folders for runs below ``folder``, or below one that is removed in the end."""
@@ -66,10 +63,10 @@ class Family:
     def _after(self, wish: Wish) -> Wish | None:
         """Return what the next reset will wish for, once two of them let a third be expected."""
         assert wish.guest.out is not None
-        number = wish.guest.out.name
-        if number == ONCE or not number.isdigit():
+        name = wish.guest.out.name  # of `episode`, or `branch`
+        if not name.isdigit() or int(name) < 2:
             return None
-        return replace(wish, guest=wish.guest.into(self.episode(int(number) + 1)))
+        return replace(wish, guest=wish.guest.into(self.episode(int(name) + 1)))
 
     def _begin(self) -> None:
         with contextlib.ExitStack() as stack:

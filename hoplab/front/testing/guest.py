@@ -7,7 +7,6 @@ do, each with one test of the file. The test's seed acts from there on.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
 import random
@@ -85,9 +84,7 @@ class Reporter:
             return None
         if any("network" in getattr(item, "fixturenames", ()) for item in session.items):
             importlib.import_module("hoplab.front.testing.network").load()  # what copies share
-        # What has been loaded stays. A copy that looked through it would copy its pages.
-        gc.collect()
-        gc.freeze()
+        standby.keep()
         standby.stand_by(until_told=True)
         wanted = _wanted(self.path.parent)
         if wanted.seed is not None:

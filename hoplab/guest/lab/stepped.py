@@ -173,9 +173,7 @@ def _course(out: Path, account: Account, line: HostLine, undo: CleanUp) -> Plann
     common = job.prepare(out, COMMON_SEED)
     standby.begin(COMMON_SEED)
     network = built(common, out, account, undo)
-    # What is there stays. A copy that looked through it would copy its pages.
-    gc.collect()
-    gc.freeze()
+    standby.keep()
     line.stand_by()
     asked = _asked(line)  # a copy made ahead waits here until its folder is there
     own = job.prepare(out)

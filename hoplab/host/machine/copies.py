@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from hoplab.host.machine import confined, cores, memory, private, processes
+from hoplab.host.machine import confined, memory, private, processes
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher import confine
+from hoplab.host.machine.watch import kill
 
 LONGEST_ANSWER = 64
 GO, COPY, WHOLE, COPIED = b"go", b"copy", b"whole", b"copied"
@@ -69,6 +70,15 @@ class Copy:
     def wait(self, timeout: float) -> int | None:
         """Wait for the end, and reap the process. Raises `subprocess.TimeoutExpired`."""
         return processes.reap(self.pid, timeout)
+
+
+def end(process: subprocess.Popen[bytes] | Copy) -> None:
+    """End and reap a guest with all its processes. It has not been reaped, so the signal meets
+    nobody else. A copy that has just begun may have some that would outlive it otherwise: it does
+    not trace them yet."""
+    kill(process)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(END_S)
 
 
 def copied(answer: bytes) -> int | None:
@@ -134,13 +144,15 @@ class Asked:
         return self._made
 
     def fits(self, wish: Wish) -> bool:
-        """Return whether it is a copy that was made ahead for this wish, and still waits. It has
-        then moved to the wish's core."""
+        """Return whether it is a copy that was made ahead for this wish, and still waits."""
         if self._made is None or self._wish.guest != wish.guest or self._wish.output != wish.output:
             return False
-        guest = processes.of(self._made.pid)
-        cores.move((process.pid for process in guest), wish.core.number)
-        return bool(guest) and guest[0].state not in processes.ENDED
+        return not processes.has_ended(self._made.pid)
+
+    def move(self, core: Core) -> None:
+        """Have a copy that was made ahead run on another core."""
+        assert self._made is not None
+        core.take(process.pid for process in processes.of(self._made.pid))
 
     def fill(self) -> None:
         """Give its folder of results what the original's has. Raises `OSError` if that cannot
@@ -156,10 +168,7 @@ class Asked:
         """Forget the copy, unless it has been taken."""
         if not self.is_taken:
             if self._made is not None:
-                # With processes of which it is not yet the tracer, which would outlive it.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._made.pid, signal.SIGKILL)
-                self._original.reap(self._made.pid, self._made.pid)
+                end(self._made)
             self.line.close()
             if self.reader is not None:
                 self.reader.close()

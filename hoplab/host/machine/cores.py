@@ -75,15 +75,14 @@ class Core:
             return
         self.close()
         self._lock, self.number = lock, idlest
-        move(processes, idlest)
+        self.take(processes)
 
-
-def move(processes: Iterable[int], core: int) -> None:
-    """Have all threads of these processes run on a core."""
-    for process in processes:
-        for task in _tasks(process):
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(task, {core})
+    def take(self, processes: Iterable[int]) -> None:
+        """Have all threads of these processes run on this core."""
+        for process in processes:
+            for task in _tasks(process):
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(task, {self.number})
 
 
 class Load:

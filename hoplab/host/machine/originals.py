@@ -21,11 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hoplab.host.machine import confined, images, memory, private
-from hoplab.host.machine.copies import COPY, END_S, WHOLE, Asked, Line, Standing, Wish, copied
+from hoplab.host.machine.copies import COPY, END_S, WHOLE, Asked, Line, Standing, Wish, copied, end
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Guest
 from hoplab.host.machine.launcher import confine
-from hoplab.host.machine.watch import Limits, Watch, kill
+from hoplab.host.machine.watch import Limits, Watch
 from hoplab.model.errors import GuestFailed, HoplabError
 
 NO_REQUEST = b"?"
@@ -60,7 +60,7 @@ class Original(Standing):
 
             def launch(stack: contextlib.ExitStack, image: int | None) -> subprocess.Popen[bytes]:
                 process = begun.process(line.other.fileno(), image)
-                stack.callback(_end, process)
+                stack.callback(end, process)
                 return process
 
             place = images.place(guest, wish.argv, boot)
@@ -117,12 +117,6 @@ class Original(Standing):
         if self._place is not None:
             images.keep(self.pid, self.line, self._place)
         self._stands = True
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    kill(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(END_S)
 
 
 class Originals:
@@ -234,6 +228,7 @@ class Originals:
         if self._ahead is None or self._ahead[0] != key or not self._ahead[1].fits(wish):
             return None
         (_, asked), self._ahead = self._ahead, None
+        asked.move(wish.core)
         try:
             asked.fill()
         except OSError:

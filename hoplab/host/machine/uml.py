@@ -21,18 +21,17 @@ from pathlib import Path
 from typing import IO
 
 from hoplab.host.machine import confined, images, memory, private, processes
-from hoplab.host.machine.copies import Copy, Line, Output, Source, Standing, Wish
+from hoplab.host.machine.copies import Copy, Line, Output, Source, Standing, Wish, end
 from hoplab.host.machine.cores import Core
 from hoplab.host.machine.guests import Boot, Guest
 from hoplab.host.machine.launcher.descriptors import LINE_FD
 from hoplab.host.machine.pace import Pace, Pacer
-from hoplab.host.machine.watch import Limits, Watch, kill, last_message
+from hoplab.host.machine.watch import Limits, Watch, last_message
 from hoplab.model.errors import GuestFailed, ScenarioError
 from hoplab.model.reading import content
 
 LINE = "/dev/tty3"
 """That line in the guest, in real time."""
-STOP_GRACE_S = 5.0
 HELD_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -306,9 +305,6 @@ def _follow(
 
 
 def _end(process: subprocess.Popen[bytes] | Copy) -> None:
-    """End and reap the guest. It has not been reaped, so the signal meets nobody else."""
-    kill(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(STOP_GRACE_S)
+    end(process)
     if process.stdout is not None:
         process.stdout.close()

@@ -106,9 +106,6 @@ class _ColumnDigest:
         if chunk.null_count == 0:
             self._present.update(b"\1" * len(chunk))
             values = chunk
-        elif chunk.null_count == len(chunk):
-            self._present.update(bytes(len(chunk)))
-            return
         else:
             self._present.update(_octets(pc.cast(chunk.is_valid(), pa.uint8())))
             values = chunk.drop_null()
