@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is on the air.
 
+use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -109,6 +110,11 @@ impl Reached {
         self.under_way = self.radios.len();
     }
 
+    fn clear(&mut self) {
+        self.radios.clear();
+        (self.hear, self.under_way, self.over) = (0, 0, 0);
+    }
+
     fn is_over(&self) -> bool {
         self.over == self.hear && self.under_way == self.radios.len()
     }
@@ -133,13 +139,18 @@ impl Transmission {
 /// All transmissions of the moment. Slots are used again, the lowest free one first.
 #[derive(Default)]
 pub struct Air {
-    slots: Vec<Option<Transmission>>,
+    /// Each stays in its place, since moving its hundreds of octets about takes time.
+    slots: Vec<Option<Box<Transmission>>>,
     free: BinaryHeap<Reverse<usize>>,
-    spare: Vec<(Vec<Neighbour>, Vec<Ended>)>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a transmission goes on the air in the box it came from"
+    )]
+    spare: Vec<Box<Transmission>>,
 }
 
 impl Air {
-    /// A slot for a transmission, which [`Air::begin`] fills.
+    /// A slot for a transmission, which [`Air::put`] fills.
     pub fn reserve(&mut self) -> usize {
         if let Some(Reverse(free)) = self.free.pop() {
             return free;
@@ -155,30 +166,33 @@ impl Air {
         ppdu: Ppdu,
         start: Instant,
         lasts: Duration,
-    ) -> Transmission {
-        let (radios, ended) = self.spare.pop().unwrap_or_default();
-        Transmission {
+    ) -> Box<Transmission> {
+        let end = start + lasts;
+        if let Some(mut spare) = self.spare.pop() {
+            spare.from = from;
+            spare.ppdu = ppdu;
+            (spare.start, spare.end) = (start, end);
+            return spare;
+        }
+        Box::new(Transmission {
             from,
             ppdu,
             start,
-            end: start + lasts,
+            end,
             looked_at: 0,
             cut: false,
-            reached: Reached {
-                radios,
-                ..Reached::default()
-            },
+            reached: Reached::default(),
             sent: false,
-            ended,
-        }
+            ended: Vec::new(),
+        })
     }
 
-    pub fn put(&mut self, slot: usize, transmission: Transmission) {
+    pub fn put(&mut self, slot: usize, transmission: Box<Transmission>) {
         self.slots[slot] = Some(transmission);
     }
 
     pub fn get(&self, slot: usize) -> Option<&Transmission> {
-        self.slots[slot].as_ref()
+        self.slots[slot].as_deref()
     }
 
     /// It breaks off; returns what was left of it.
@@ -196,18 +210,17 @@ impl Air {
     pub fn take_if(
         &mut self,
         slot: usize,
-        is_meant: impl FnOnce(&mut Transmission) -> bool,
-    ) -> Option<Transmission> {
-        self.slots[slot].take_if(is_meant)
+        is_meant: impl FnOnce(&Transmission) -> bool,
+    ) -> Option<Box<Transmission>> {
+        self.slots[slot].take_if(|transmission| is_meant(transmission))
     }
 
     /// The slot's transmission is over; its memory is used again.
-    pub fn end(&mut self, slot: usize, transmission: Transmission) {
+    pub fn end(&mut self, slot: usize, mut transmission: Box<Transmission>) {
         self.free.push(Reverse(slot));
-        let Reached { mut radios, .. } = transmission.reached;
-        let mut ended = transmission.ended;
-        radios.clear();
-        ended.clear();
-        self.spare.push((radios, ended));
+        transmission.reached.clear();
+        transmission.ended.clear();
+        (transmission.looked_at, transmission.cut, transmission.sent) = (0, false, false);
+        self.spare.push(transmission);
     }
 }

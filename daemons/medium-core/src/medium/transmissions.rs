@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transmissions from their beginning to their end, at all radios that they reach.
 
+use alloc::boxed::Box;
 use core::ops::Range;
 
 use super::observers::End;
@@ -15,16 +16,15 @@ use crate::{Fate, FrameId, RadioId, To};
 impl Medium {
     /// A host names a device by its first radio. A further link's frames go to the other device's
     /// radio on that link (802.11be-2024 35.3.2).
-    fn address(&self, radio: RadioId, mut ppdu: Ppdu) -> Ppdu {
+    fn address(&self, radio: RadioId, ppdu: &mut Ppdu) {
         let link = self.setup.devices.affiliation(radio).link;
         if let (To::Radio(to), 1..) = (ppdu.to, link) {
             ppdu.to = To::Radio(self.setup.devices.on(to, link).unwrap_or(to));
         }
-        ppdu
     }
 
-    pub(super) fn transmit(&mut self, radio: RadioId, ppdu: Ppdu) {
-        let ppdu = self.address(radio, ppdu);
+    pub(super) fn transmit(&mut self, radio: RadioId, mut ppdu: Ppdu) {
+        self.address(radio, &mut ppdu);
         let at = Moment {
             now: self.now,
             setup: &self.setup,
@@ -73,7 +73,7 @@ impl Medium {
     }
 
     /// Let a transmission begin to be heard wherever it has come by now.
-    fn reach(&mut self, slot: usize, mut tx: Transmission) {
+    fn reach(&mut self, slot: usize, mut tx: Box<Transmission>) {
         let at = Moment {
             now: self.now,
             setup: &self.setup,
@@ -131,7 +131,7 @@ impl Medium {
     }
 
     /// The slot's transmission has been handled for now.
-    fn put_back(&mut self, slot: usize, tx: Transmission) {
+    fn put_back(&mut self, slot: usize, tx: Box<Transmission>) {
         if !tx.is_over() {
             return self.air.put(slot, tx);
         }
@@ -160,7 +160,7 @@ impl Medium {
         }
     }
 
-    fn cease(&mut self, slot: usize, mut tx: Transmission, at_sender: bool) {
+    fn cease(&mut self, slot: usize, mut tx: Box<Transmission>, at_sender: bool) {
         tx.sent |= at_sender;
         let over = tx.leave(self.now);
         // The order matters. The channel falls quiet at all radios before one of them reacts.

@@ -487,16 +487,6 @@ impl Transceiver {
         signal.cause
     }
 
-    /// That one is over; those that came together with it go on.
-    fn take_reception(&mut self, tx: usize) -> Option<Reception> {
-        if let Some(at) = self.beside.iter().position(|reception| reception.tx == tx) {
-            return Some(self.beside.remove(at));
-        }
-        let ended = self.reception.take_if(|reception| reception.tx == tx)?;
-        self.reception = self.beside.pop();
-        Some(ended)
-    }
-
     /// Fate of `tx`, if the radio was receiving it. `cut` is whether it broke off. `subframes` are
     /// the frames of an A-MPDU that the radio looks at.
     pub fn end_reception(
@@ -506,7 +496,12 @@ impl Transceiver {
         subframes: &[Subframe],
         setup: &Setup,
     ) -> Option<Ended> {
-        let reception = self.take_reception(tx)?;
+        let beside = self.beside.iter().position(|reception| reception.tx == tx);
+        let reception = match beside {
+            Some(at) => &self.beside[at],
+            None => self.reception.as_ref().filter(|it| it.tx == tx)?,
+        };
+        let errors = &mut self.errors;
         let hearing = &setup.hearing;
         let worst_mw = reception.worst_mw;
         let mut fate = reception.spoiled.unwrap_or(Fate::Delivered);
@@ -514,7 +509,7 @@ impl Transceiver {
         if cut {
             fate = Fate::Off;
         } else if reception.aggregate && fate == Fate::Delivered {
-            (fate, fates) = self.fates_of_frames(&reception, subframes, setup);
+            (fate, fates) = fates_of_frames(reception, subframes, setup, errors);
             // One good frame is enough: the PPDU then counts as received, sets the NAV and ends
             // EIFS. A radio that looks at no frame goes by the preamble.
             if let (Fate::Delivered, Some(first)) = (fate, fates.first()) {
@@ -529,50 +524,22 @@ impl Transceiver {
                 }
                 _ => libm::exp(reception.log_success),
             };
-            if self.errors.unit() >= success {
+            if errors.unit() >= success {
                 // Without any interference the noise alone has spoiled it.
                 let clean = worst_mw == 0.0;
                 fate = if clean { Fate::Weak } else { Fate::Collided };
             }
+        }
+        // It is over; those that came together with it go on.
+        match beside {
+            Some(at) => drop(self.beside.remove(at)),
+            None => self.reception = self.beside.pop(),
         }
         Some(Ended {
             fate,
             fates,
             worst_mw,
         })
-    }
-
-    /// Fates of an A-MPDU's preamble and frames. All are lost with the preamble. Each has its own errors, over
-    /// its own stretch of interference.
-    fn fates_of_frames(
-        &mut self,
-        reception: &Reception,
-        subframes: &[Subframe],
-        setup: &Setup,
-    ) -> (Fate, Vec<Fate>) {
-        let phy = &setup.params.phy;
-        let rate = reception.rate;
-        let hearing = &setup.hearing;
-        let body = reception.begins + reception.preamble;
-        // Octets follow at an even pace. Service bits and symbol boundaries are left out.
-        let after = |bytes: usize| {
-            let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
-            body + Duration::from_nanos(lasts_ns as u64)
-        };
-        let header = Stretch::of(reception, phy.header_rate(rate), 1, hearing);
-        let heard = header.fate(reception.begins, body, &mut self.errors, hearing);
-        if heard != Fate::Delivered {
-            return (heard, alloc::vec![heard; subframes.len()]);
-        }
-        let data = Stretch::of(reception, rate, reception.beams, hearing);
-        let errors = &mut self.errors;
-        let fate = |subframe: &Subframe| {
-            // A receiver finds a frame by its delimiter, so an error there loses the frame too.
-            let from = after(subframe.offset.saturating_sub(DELIMITER_BYTES));
-            let to = after(subframe.offset + subframe.bytes);
-            data.fate(from, to, errors, hearing)
-        };
-        (heard, subframes.iter().map(fate).collect())
     }
 
     /// The signals that remain disturb what is received.
@@ -591,6 +558,38 @@ impl Transceiver {
             reception.disturb(rest_mw, now);
         }
     }
+}
+
+/// Fates of an A-MPDU's preamble and frames. All are lost with the preamble. Each has its own errors, over
+/// its own stretch of interference.
+fn fates_of_frames(
+    reception: &Reception,
+    subframes: &[Subframe],
+    setup: &Setup,
+    errors: &mut Stream,
+) -> (Fate, Vec<Fate>) {
+    let phy = &setup.params.phy;
+    let rate = reception.rate;
+    let hearing = &setup.hearing;
+    let body = reception.begins + reception.preamble;
+    // Octets follow at an even pace. Service bits and symbol boundaries are left out.
+    let after = |bytes: usize| {
+        let lasts_ns = libm::round(bytes as f64 * 8e3 / rate.mbps());
+        body + Duration::from_nanos(lasts_ns as u64)
+    };
+    let header = Stretch::of(reception, phy.header_rate(rate), 1, hearing);
+    let heard = header.fate(reception.begins, body, errors, hearing);
+    if heard != Fate::Delivered {
+        return (heard, alloc::vec![heard; subframes.len()]);
+    }
+    let data = Stretch::of(reception, rate, reception.beams, hearing);
+    let fate = |subframe: &Subframe| {
+        // A receiver finds a frame by its delimiter, so an error there loses the frame too.
+        let from = after(subframe.offset.saturating_sub(DELIMITER_BYTES));
+        let to = after(subframe.offset + subframe.bytes);
+        data.fate(from, to, errors, hearing)
+    };
+    (heard, subframes.iter().map(fate).collect())
 }
 
 /// Quality of the bits of one rate in the course of a reception.
