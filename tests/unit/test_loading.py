@@ -36,7 +36,7 @@ def test_modules_of_the_file_are_imported_without_any_other(
         "odd_package.part": kept("VALUE = 7", "/no/odd_package/part.py", False),
         "_json": (importlib.import_module("_json").__spec__.origin, False, None),
     }
-    file.write_bytes(marshal.dumps(modules, 2))
+    file.write_bytes(loading.packed(modules))
     monkeypatch.setattr(loading, "FILE", str(file))
     monkeypatch.delitem(sys.modules, "_json")
     loading.from_one_file()

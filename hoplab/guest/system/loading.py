@@ -18,21 +18,29 @@ from typing import Any, NamedTuple
 FILE = os.path.join(os.path.dirname(__file__), "modules.marshal")  # noqa: PTH118, PTH120 - pathlib is one of them
 """The file, which `hoplab.host.machine.modules` makes. A checkout has none."""
 
+BARE = ("pyroute2", "unittest")
+"""That of pyroute2 imports seventy modules, of databases and others. It needs unittest for a mock,
+whose package imports what runs tests."""
+
 
 class Kept(NamedTuple):
-    """A module in the file: its path in the guest, whether it is a package, its marshalled code.
-    Libraries have no code; they are loaded from their path."""
+    """A module in the file: its path in the guest, whether it is a package, where its marshalled
+    code begins and its octets. Libraries have no code; they are loaded from their path."""
 
     path: str
     is_package: bool
-    code: bytes | None
+    code: tuple[int, int] | None
 
 
 class _Finder:
-    """Finder and loader of the modules in the file (`importlib.abc.MetaPathFinder`, `Loader`)."""
+    """Finder and loader of the modules in the file (`importlib.abc.MetaPathFinder`, `Loader`).
 
-    def __init__(self, modules: Mapping[str, Kept]) -> None:
+    Code is read where it is needed and not kept: copies of a guest copy what its lab has.
+    """
+
+    def __init__(self, modules: Mapping[str, Kept], descriptor: int) -> None:
         self._modules = modules
+        self._descriptor = descriptor
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -61,32 +69,51 @@ class _Finder:
 
     def get_code(self, name: str) -> CodeType:
         """Return the module's code."""
-        code: CodeType = marshal.loads(self._modules[name].code or b"")
+        begin, length = self._modules[name].code or (0, 0)
+        code: CodeType = marshal.loads(os.pread(self._descriptor, length, begin))
         return code
 
 
 def shorten() -> None:
-    """Make what a process of the lab imports from now on come from the file, and pyroute2 bare."""
+    """Make what a process of the lab imports from now on come from the file, and packages bare of
+    which it needs little."""
     from_one_file()
-    bare("pyroute2")
+    for package in BARE:
+        bare(package)
 
 
 def from_one_file() -> None:
     """Take modules from the file from now on, if there is one."""
     try:
-        with open(FILE, "rb") as file:  # noqa: PTH123
-            listed = marshal.load(file)
+        descriptor = os.open(FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    kept = {name: Kept(*about) for name, about in listed.items()}
-    sys.meta_path.insert(0, _Finder(kept))
+    with open(descriptor, "rb", closefd=False) as file:
+        listed = marshal.load(file)
+        codes = file.tell()
+    kept = {}
+    for name, (path, is_package, code) in listed.items():
+        kept[name] = Kept(path, is_package, code and (codes + code[0], code[1]))
+    sys.meta_path.insert(0, _Finder(kept, descriptor))
+
+
+def packed(modules: Mapping[str, tuple[str, bool, bytes | None]]) -> bytes:
+    """Return the file's content: of each module, by name, its path, whether it is a package, and
+    where its code is behind this list; then all codes."""
+    listed: dict[str, tuple[str, bool, tuple[int, int] | None]] = {}
+    codes = b"".join(code or b"" for _, _, code in modules.values())
+    at = 0
+    for name, (path, is_package, code) in modules.items():
+        listed[name] = path, is_package, None if code is None else (at, len(code))
+        at += len(code or b"")
+    # Version 2 of the format has no references, which depend on what else holds an object.
+    return marshal.dumps(listed, 2) + codes
 
 
 def bare(package: str) -> None:
     """Make modules of a package importable without the package's own ``__init__``.
 
-    It runs when a program first asks for a name that is not a module's. That of pyroute2 imports
-    seventy modules, of databases and others, and the lab needs none of them.
+    It runs when a program first asks for a name that is not a module's.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.loader is None or package in sys.modules:

@@ -13,7 +13,7 @@ from hoplab.model.errors import MissingTool
 NAME = "hoplab/hoplab/guest/system/modules.marshal"
 """Its place in the root (`hoplab.guest.system.loading.FILE`)."""
 GATHER = """
-import importlib, marshal, sys
+import importlib, sys
 base, tree, site = sys.argv[1:]
 at_start = set(sys.modules)
 sys.path[:0] = [tree + "/hoplab", base + site]
@@ -32,8 +32,7 @@ for name in sorted(set(sys.modules) - at_start):
             code = file.read()[16:]  # after the header (PEP 552)
     path = spec.origin.removeprefix(tree).removeprefix(base)
     kept[name] = path, spec.submodule_search_locations is not None, code
-# Version 2 of the format has no references, which depend on what else holds an object.
-sys.stdout.buffer.write(marshal.dumps(kept, 2))
+sys.stdout.buffer.write(loading.packed(kept))
 """
 """Run by the machine's interpreter on its root and on the lab's folder."""
 
