@@ -98,8 +98,8 @@ def from_one_file() -> None:
 
 
 def packed(modules: Mapping[str, tuple[str, bool, bytes | None]]) -> bytes:
-    """Return the file's content: of each module, by name, its path, whether it is a package, and
-    where its code is behind this list; then all codes."""
+    """Return the file's content. A list tells of each module its path, whether it is a package, and
+    where its code is. All codes follow."""
     listed: dict[str, tuple[str, bool, tuple[int, int] | None]] = {}
     codes = b"".join(code or b"" for _, _, code in modules.values())
     at = 0
