@@ -24,8 +24,9 @@ whose package imports what runs tests."""
 
 
 class Kept(NamedTuple):
-    """A module in the file: its path in the guest, whether it is a package, where its marshalled
-    code begins and its octets. Libraries have no code; they are loaded from their path."""
+    """A module in the file: its path in the guest, and whether it is a package. Its marshalled
+    code begins there among all codes, and has so many octets. Libraries have none; they are loaded
+    from their path."""
 
     path: str
     is_package: bool
@@ -38,9 +39,11 @@ class _Finder:
     Code is read where it is needed and not kept: copies of a guest copy what its lab has.
     """
 
-    def __init__(self, modules: Mapping[str, Kept], descriptor: int) -> None:
+    def __init__(self, modules: Mapping[str, Kept], descriptor: int, codes: int) -> None:
         self._modules = modules
         self._descriptor = descriptor
+        self._codes = codes
+        """Where codes begin in the file."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -70,7 +73,7 @@ class _Finder:
     def get_code(self, name: str) -> CodeType:
         """Return the module's code."""
         begin, length = self._modules[name].code or (0, 0)
-        code: CodeType = marshal.loads(os.pread(self._descriptor, length, begin))
+        code: CodeType = marshal.loads(os.pread(self._descriptor, length, self._codes + begin))
         return code
 
 
@@ -91,21 +94,18 @@ def from_one_file() -> None:
     with open(descriptor, "rb", closefd=False) as file:
         listed = marshal.load(file)
         codes = file.tell()
-    kept = {}
-    for name, (path, is_package, code) in listed.items():
-        kept[name] = Kept(path, is_package, code and (codes + code[0], code[1]))
-    sys.meta_path.insert(0, _Finder(kept, descriptor))
+    kept = {name: Kept(*about) for name, about in listed.items()}
+    sys.meta_path.insert(0, _Finder(kept, descriptor, codes))
 
 
 def packed(modules: Mapping[str, tuple[str, bool, bytes | None]]) -> bytes:
     """Return the file's content. A list tells of each module its path, whether it is a package, and
     where its code is. All codes follow."""
     listed: dict[str, tuple[str, bool, tuple[int, int] | None]] = {}
-    codes = b"".join(code or b"" for _, _, code in modules.values())
-    at = 0
+    codes = bytearray()
     for name, (path, is_package, code) in modules.items():
-        listed[name] = path, is_package, None if code is None else (at, len(code))
-        at += len(code or b"")
+        listed[name] = path, is_package, None if code is None else (len(codes), len(code))
+        codes += code or b""
     # Version 2 of the format has no references, which depend on what else holds an object.
     return marshal.dumps(listed, 2) + codes
 
