@@ -63,13 +63,17 @@ def test_another_seed(scenario: Path, expected: str) -> None:
 
 
 def test_a_run_does_not_depend_on_what_was_before_it() -> None:
-    """Random numbers that the boot and the lab's loading draw, and clocks that they read."""
+    """Random numbers that the boot and the lab's loading draw, clocks that they read, and processes
+    that they start."""
     seen = set()
-    for before, seed in ((0, 5), (100, 5), (0, 6)):
+    for before, seed in ((0, 5), (20, 5), (0, 6)):
         script = (
-            "import os, sys, time; from hoplab.guest.lab.standby import begin;"
-            f"[(os.urandom(100), time.monotonic()) for _ in range({before})];"
-            f"begin({seed}); print(os.urandom(8).hex(), time.monotonic_ns())"
+            "import os, sys, time; from hoplab.guest.lab.standby import begin\n"
+            "process = lambda: os.posix_spawn('/bin/true', ['true'], {})\n"
+            f"for _ in range({before}):\n"
+            "  os.urandom(100), time.monotonic(), os.waitpid(process(), 0)\n"
+            f"begin({seed}); now_ns = time.monotonic_ns()\n"
+            "print(os.urandom(8).hex(), now_ns, process())"
         )
         done = subprocess.run(
             [HOPLAB, "exec", "--", sys.executable, "-c", script],
