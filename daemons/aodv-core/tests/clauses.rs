@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RFC 3561 by clause, over small networks.
 
-mod support;
-
+use crate::support::{
+    self, hop, ip, kernels_agree, mac, no_loop, packet, segment, settings, Net, MS,
+};
 use hoplab_aodv_core::message::{Reply, Request, RouteError};
 use hoplab_aodv_core::{Duration, Event, Instant, Message, Protocol, Sequence, Settings};
 use hoplab_routing_core::{Failure, Fate};
-use support::{hop, ip, kernels_agree, mac, no_loop, packet, segment, settings, Net, MS};
 
 fn route(net: &Net, at: usize, to: usize) -> Option<(u8, usize)> {
     let route = net.nodes[at].core.table().valid(ip(to))?;

@@ -2,10 +2,8 @@
 //! Many mutated messages and packets against the parser and a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 100 000).
 
-mod support;
-
+use crate::support::{hop, ip, mac, message, packet, segment, settings};
 use hoplab_aodv_core::{Aodv, Duration, Instant, Message, Protocol, Settings, Stream};
-use support::{hop, ip, mac, message, packet, segment, settings};
 
 fn octets(random: &mut Stream) -> Vec<u8> {
     let kind = [1, 1, 2, 2, 3, 4, 9][(random.bits() % 7) as usize];

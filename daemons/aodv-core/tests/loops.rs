@@ -2,10 +2,8 @@
 //! No packet runs in a circle, whatever breaks and whatever message is lost: random networks whose
 //! links come and go, under fixed seeds. `HOPLAB_HISTORIES` sets how many (default 60).
 
-mod support;
-
+use crate::support::{kernels_agree, no_loop, packet, settings, Net, MS};
 use hoplab_aodv_core::{Settings, Stream};
-use support::{kernels_agree, no_loop, packet, settings, Net, MS};
 
 const STATIONS: usize = 8;
 

@@ -2,11 +2,9 @@
 //! Many mutated updates against the parser and a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 100 000).
 
-mod support;
-
+use crate::support::{hop, ip, mac, packet, settings};
 use hoplab_dsdv_core::message::{emit, parse, Row, INFINITE};
 use hoplab_dsdv_core::{Dsdv, Duration, Instant, Protocol, Sequence, Settings, Stream};
-use support::{hop, ip, mac, packet, settings};
 
 const ROUTES: usize = 16;
 

@@ -3,11 +3,9 @@
 //! links come and go, under fixed seeds. Once they rest, each station has the shortest way to each that
 //! it can reach. `HOPLAB_HISTORIES` sets how many (default 40).
 
-mod support;
-
+use crate::support::{no_loop, packet, settings, station, Net};
 use hoplab_dsdv_core::{Duration, Settings, Stream};
 use std::collections::BTreeSet;
-use support::{no_loop, packet, settings, station, Net};
 
 const STATIONS: usize = 8;
 

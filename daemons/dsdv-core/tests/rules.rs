@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The paper's rules, over small networks.
 
-mod support;
-
+use crate::support::{hop, ip, no_loop, packet, settings, station, Net, MS};
 use hoplab_dsdv_core::message::{emit, parse, Malformed, Row, INFINITE};
 use hoplab_dsdv_core::{Duration, Protocol, Sequence, Settings};
-use support::{hop, ip, no_loop, packet, settings, station, Net, MS};
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)

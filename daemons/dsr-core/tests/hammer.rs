@@ -2,13 +2,10 @@
 //! Many mutated packets against the parser and against a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 200 000).
 
-#[path = "support/settings.rs"]
-mod settings;
-
+use crate::support::settings;
 use hoplab_dsr_core::settings::Learning;
 use hoplab_dsr_core::wire::{options::DsrOption, Ipv4Header, Packet, PROTOCOL_DSR};
 use hoplab_dsr_core::{Dsr, Duration, Instant, Mac, Output, Settings, Stream, Token};
-use settings::settings;
 use std::net::Ipv4Addr;
 
 fn inputs() -> u64 {

@@ -2,11 +2,9 @@
 //! Loop freedom and accounting under random topology changes: in every history no packet is at
 //! a station twice, and each has exactly one fate.
 
-mod support;
-
+use crate::support::{settings, Net};
 use hoplab_dsr_core::settings::{CacheKind, CacheTimeout};
 use hoplab_dsr_core::{Duration, Instant, Stream};
-use support::{settings, Net};
 
 const STATIONS: u64 = 8;
 const PACKETS: u16 = 40;

@@ -2,11 +2,9 @@
 //! What a station knows of its neighbours: addresses that age, signals, and whom to ask when a
 //! packet of another station is stuck.
 
-mod support;
-
+use crate::support::{settings, Fate, Net};
 use hoplab_dsr_core::settings::{CacheKind, Learning};
 use hoplab_dsr_core::{Duration, Settings};
-use support::{settings, Fate, Net};
 
 fn signal(net: &mut Net, a: usize, b: usize, dbm: i16) {
     net.signals.insert((a, b), dbm);

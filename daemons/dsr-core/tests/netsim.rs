@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The protocol in a network of cores with scripted breaks: each test is one story.
 
-mod support;
-
+use crate::support::{self, ip, settings, sized, Net};
 use hoplab_dsr_core::settings::{Acknowledgement, CacheKind, CacheTimeout, Resolution};
 use hoplab_dsr_core::{Duration, Event, Settings};
-use support::{ip, settings, sized, Net};
 
 #[test]
 fn discovery_crosses_ten_hops() {

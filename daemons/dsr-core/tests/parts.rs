@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts that own a state of their own, each alone.
 
-#[path = "support/settings.rs"]
-mod settings;
-
+use crate::support::settings;
 use hoplab_dsr_core::agenda::{Agenda, Delayed};
 use hoplab_dsr_core::layer::{Either, Fate, Layer, Meeting, Report, Stopped, Warning};
 use hoplab_dsr_core::maintenance::{Expired, MaintenanceBuffer};
@@ -13,7 +11,6 @@ use hoplab_dsr_core::signals::Signals;
 use hoplab_dsr_core::tables::{News, SendBuffer, Waiting};
 use hoplab_dsr_core::wire::{DsrOption, ErrorKind, Ipv4Header, Packet, RouteError, SourceRoute};
 use hoplab_dsr_core::{Duration, Instant, Settings};
-use settings::settings;
 use std::net::Ipv4Addr;
 
 fn a(n: u8) -> Ipv4Addr {

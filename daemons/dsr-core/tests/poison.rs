@@ -2,8 +2,7 @@
 //! Stations among which a program sends packets with false DSR headers (RFC 4728 §11): what the
 //! poison does, and how long it lasts.
 
-mod support;
-
+use crate::support::{ip, settings, Fate, Net};
 use hoplab_dsr_core::cache::{link::LinkCache, Origin, RouteCache, Store};
 use hoplab_dsr_core::neighbours::Neighbours;
 use hoplab_dsr_core::settings::{CacheKind, Resolution};
@@ -14,7 +13,6 @@ use hoplab_dsr_core::wire::{
 };
 use hoplab_dsr_core::{Instant, Mac, Settings, Stream};
 use std::net::Ipv4Addr;
-use support::{ip, settings, Fate, Net};
 
 const STATIONS: usize = 6;
 const FALSE_PACKETS: usize = 600;

@@ -2,16 +2,13 @@
 //! Wire formats: hand-written vectors from the figures of RFC 4728 §6, both ways, and
 //! properties over arbitrary values and arbitrary bytes.
 
-#[path = "support/settings.rs"]
-mod settings;
-
+use crate::support::settings;
 use hoplab_dsr_core::wire::{
     options::DsrOption, ErrorKind, Ipv4Header, Packet, ParseError, RouteError, RouteRequest,
     SourceRoute,
 };
 use hoplab_dsr_core::{Dsr, Instant, Mac, Stream};
 use proptest::prelude::*;
-use settings::settings;
 use std::net::Ipv4Addr;
 
 fn hex(text: &str) -> Vec<u8> {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a sender of TCP gets to know of a route that failed, and by which of the two carriages.
 
-#[path = "../../dsr-core/tests/support/mod.rs"]
-mod support;
-
+use crate::support::{ip, segment, settings, Net};
 use hoplab_dsr_elfn::{Carriage, Fate, Notice, Notices, Settings};
-use support::{ip, segment, settings, Net};
 
 fn net(carriage: Carriage, renews: bool) -> Net<Notices> {
     let notices = Settings {

@@ -2,12 +2,8 @@
 //! Split-TCP over DSR: proxies by name and by distance, breaks before and behind them, and every way
 //! of confirming next hops. (`Sink` compares each octet as it comes.)
 
-#[path = "../../split-core/tests/support/ends.rs"]
-mod ends;
-#[path = "../../dsr-core/tests/support/mod.rs"]
-mod support;
-
-use ends::{ip, Sink, Source, MSS};
+use crate::ends::{ip, Sink, Source, MSS};
+use crate::support::{settings, Net};
 use hoplab_dsr_core::settings::{Acknowledgement, Learning};
 use hoplab_dsr_core::{Duration, Settings};
 use hoplab_dsr_elfn::{Carriage, Notices};
@@ -15,7 +11,6 @@ use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Role, Row};
 use hoplab_wire::{ipv4, tcp};
 use proptest::prelude::*;
-use support::{settings, Net};
 
 const STEP_S: f64 = 0.002;
 

@@ -4,12 +4,8 @@
 //! code's shape leaves the numbers unchanged. `HOPLAB_TRACE=FOLDER` writes the lines behind them,
 //! to compare.
 
-#[path = "../../split-core/tests/support/ends.rs"]
-mod ends;
-#[path = "../../dsr-core/tests/support/mod.rs"]
-mod support;
-
-use ends::{ip, Sink, Source, MSS};
+use crate::ends::{ip, Sink, Source, MSS};
+use crate::support::{segment, settings, Net, Step};
 use hoplab_dsr_core::layer::Either;
 use hoplab_dsr_core::settings::{Acknowledgement, CacheKind, CacheTimeout, Learning, Resolution};
 use hoplab_dsr_core::{Duration, Instant, Output, Settings, Stream};
@@ -18,7 +14,6 @@ use hoplab_dsr_split::Splitting;
 use hoplab_split_core::{Config, Connection, Event};
 use hoplab_wire::{ipv4, tcp};
 use std::fmt::Write;
-use support::{segment, settings, Net, Step};
 
 const STATIONS: usize = 8;
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A radio that comes while others send.
 
-mod common;
-
-use common::{at, frame, ms};
+use crate::common::{at, frame, ms};
 use hoplab_medium_core::{Medium, MediumId, Output, Params, RadioId, To};
 
 const BYTES: usize = 1000;

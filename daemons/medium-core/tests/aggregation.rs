@@ -2,9 +2,7 @@
 //! Access categories and A-MPDUs against closed formulae and a simulation of the window alone.
 //! `--nocapture` prints the tables of `docs/medium-figures.md`.
 
-mod common;
-
-use common::{after, at, at_5_ghz, category, keep_waiting, SECOND};
+use crate::common::{after, at, at_5_ghz, category, keep_waiting, SECOND};
 use hoplab_medium_core::{
     Aggregation, AirKind, Attempts, Class, Duration, Edca, Frame, Guard, LossModel, LossRule,
     Medium, Modulation, Output, Params, RadioId, Rate, Standard, Stream, To, Width,

@@ -2,11 +2,9 @@
 //! Block ack agreements that hosts make: frames come with their numbers, receivers' hosts reorder,
 //! and a status tells of a whole A-MPDU.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{after, at, at_5_ghz, category, data, SECOND};
+use crate::common::{after, at, at_5_ghz, category, data, SECOND};
 use hoplab_medium_core::{
     Aggregation, Agreement, AirKind, Duration, Edca, Frame, FrameId, LossModel, LossRule, Medium,
     Numbered, Outcome, Output, Params, RadioId, Rate, Standard, Width, MAX_RATES,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Radios that change their channel, and what channels side by side leak to each other.
 
-mod common;
-
-use common::{at, frame, ms};
+use crate::common::{at, frame, ms};
 use hoplab_medium_core::{
     Aired, Class, Dbm, Duration, Fate, Frame, Leak, Leakage, Medium, Mhz, Output, Params, RadioId,
     To,

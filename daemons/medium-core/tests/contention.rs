@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Radios whose access categories are not those of all, against the chain of Bianchi with two windows.
 
-mod common;
-
-use common::{at, at_5_ghz, category, one_by_one, saturate_by, Done, Load, OFDM};
+use crate::common::{at, at_5_ghz, category, one_by_one, saturate_by, Done, Load, OFDM};
 use hoplab_medium_core::{Category, CategoryParams, Medium, Params, RadioId, Rate};
 
 const STATIONS: usize = 10;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Signals that take their way, 3.34 ns a metre.
 
-mod common;
-
-use common::{
-    after, at, at_5_ghz, attempts, category, ms, one_by_one, saturate_by, Load, OFDM, SECOND,
+use crate::common::{
+    self, after, at, at_5_ghz, attempts, category, ms, one_by_one, saturate_by, Load, OFDM, SECOND,
 };
 use hoplab_medium_core::{
     AirKind, Dbm, Duration, Fate, Frame, Instant, Medium, Output, Params, RadioId, Rate, To,

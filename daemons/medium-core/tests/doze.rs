@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Radios that doze: what they miss, what they draw, and what wakes them.
 
-mod common;
-
-use common::{at, frame, ms};
+use crate::common::{at, frame, ms};
 use hoplab_medium_core::{
     Class, Duration, Energy, Fate, Frame, Medium, Output, Params, RadioId, To,
 };

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices with a single radio for several links (EMLSR, IEEE 802.11be-2024 35.3.17).
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{aggregating, at, data, keep_waiting};
+use crate::common::{aggregating, at, data, keep_waiting};
 use hoplab_medium_core::{
     AirKind, Aired, Duration, Emlsr, Fate, Frame, FurtherLink, Guard, Instant, Medium, Mhz, Output,
     Params, RadioId, Rate, Standard, To, Width,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What transmitters that are no radios do to radios, and what walls take of signals.
 
-mod common;
-
-use common::{after, at, frame, ms, saturate, Load};
+use crate::common::{after, at, frame, ms, saturate, Load};
 use hoplab_medium_core::{
     Course, Dbm, Duration, Instant, Interferer, Leakage, Medium, Mhz, Output, Params, Position,
     RadioId, Rate, Reception, Share, To, Wall, Waypoint,

@@ -2,7 +2,7 @@
 //! The files of `impl Radio` stand in levels: each calls only itself and files below it.
 
 #[path = "../../tests/levels.rs"]
-mod levels;
+mod order;
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const LEVELS: [&str; 13] = [
 
 #[test]
 fn calls_lead_downwards() {
-    levels::hold(
+    order::hold(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/radio"),
         &LEVELS,
     );

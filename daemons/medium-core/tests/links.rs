@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Multi-link devices (IEEE 802.11be-2024 35.3): several channels, one window, one order.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{aggregating, at, data, keep_waiting};
+use crate::common::{aggregating, at, data, keep_waiting};
 use hoplab_medium_core::{
     Duration, FurtherLink, Guard, Instant, Medium, Mhz, Output, Params, RadioId, Rate, Standard,
     Stream, Width,

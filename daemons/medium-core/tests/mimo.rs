@@ -2,9 +2,7 @@
 //! An access point that serves stations by streams of their own (MU-MIMO), against the times of one
 //! exchange by hand (IEEE 802.11-2020 21.3, 802.11ax-2021 27.3). `--nocapture` prints what is measured.
 
-mod common;
-
-use common::{aggregating, at, attempts, data, keep_waiting, ms};
+use crate::common::{aggregating, at, attempts, data, keep_waiting, ms};
 use hoplab_medium_core::{
     Acknowledgement, AirKind, Aired, Class, Dbm, Duration, Fate, Frame, Guard, LinkId, LossModel,
     LossRule, Medium, Mimo, Ofdma, Output, Params, RadioId, Rate, Reception, Scheduler, Standard,

@@ -2,9 +2,7 @@
 //! ns-2.35's `Mac802_11` where it leaves the standard, as its source has it (`mac/mac-802_11.cc`,
 //! `mac/wireless-phy.cc`); each beside what the standard does in the same place.
 
-mod common;
-
-use common::{at, frame, Load};
+use crate::common::{self, at, frame, Load};
 use hoplab_medium_core::{
     AirKind, Aired, Duration, Fate, Instant, Medium, Output, Params, Position, RadioId, Rate,
     Rules, Station, To, Waypoint,

@@ -2,11 +2,9 @@
 //! An access point that serves several stations at once, against the times of one exchange by hand
 //! (IEEE 802.11ax-2021 27.3). `--nocapture` prints the table of `docs/medium-figures.md`.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{
+use crate::common::{
     after, aggregating, at, at_5_ghz, attempts, category, data, keep_waiting, ms, SECOND,
 };
 use hoplab_medium_core::{

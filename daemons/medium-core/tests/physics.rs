@@ -2,9 +2,7 @@
 //! Ranges, movement, fading, energy, losses and the network card against numbers worked out by
 //! hand.
 
-mod common;
-
-use common::{after, at, frame, link, ms, saturate, Load, SECOND};
+use crate::common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
     bit_error_rate, Burst, Class, Cost, Dbm, Duration, Energy, Fading, Fate, Instant, LossModel,
     LossRule, Medium, Model, Nic, Outcome, Output, Params, Position, Propagation, RadioId, Rate,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whose rules say how often, and with what protection, a frame is tried.
 
-mod common;
-
-use common::{after, at, attempts, category, frame, one_by_one, SECOND};
+use crate::common::{after, at, attempts, category, frame, one_by_one, SECOND};
 use hoplab_medium_core::{
     AirKind, Duration, Edca, LossModel, LossRule, Medium, Outcome, Output, Params, RadioId, Takes,
     To,

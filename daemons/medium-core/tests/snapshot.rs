@@ -3,11 +3,9 @@
 //! by distance. A model that changes shows in the diff of `tests/snapshot.txt`;
 //! `HOPLAB_SNAPSHOT=write` writes it anew.
 
-mod common;
-
 use std::fmt::Write;
 
-use common::{at, at_5_ghz, frame, ms, saturate, Load, OFDM};
+use crate::common::{at, at_5_ghz, frame, ms, saturate, Load, OFDM};
 use hoplab_medium_core::{
     Dbm, Fading, Medium, Model, Output, Params, Propagation, RadioId, Rate, Reception, Rules,
     Station, To,

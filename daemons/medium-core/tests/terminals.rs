@@ -2,9 +2,7 @@
 //! Hidden and exposed terminals, and capture, against models that share no code with the engine.
 //! `--nocapture` prints the table of `docs/medium-figures.md`.
 
-mod common;
-
-use common::{after, at, frame, link, ms, saturate, Load, SECOND};
+use crate::common::{after, at, frame, link, ms, saturate, Load, SECOND};
 use hoplab_medium_core::{
     AirKind, Dbm, Duration, Fate, Medium, Output, Params, Position, RadioId, Rate, Rules, Station,
     Stream, To,

@@ -2,9 +2,7 @@
 //! The engine's throughput against closed formulae. `--nocapture` prints the tables of
 //! `docs/medium-figures.md`.
 
-mod common;
-
-use common::{at, at_5_ghz, saturate, saturated, Load, OFDM, SATURATED};
+use crate::common::{at, at_5_ghz, saturate, saturated, Load, OFDM, SATURATED};
 use hoplab_medium_core::{Medium, Params, Phy, Rate, Standard, Width};
 
 fn dsss(rate_mbps: f64) -> (Params, f64) {

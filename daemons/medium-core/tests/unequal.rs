@@ -2,9 +2,7 @@
 //! Hosts of unequal power and cards of unequal size, and a radio without acknowledgements, against
 //! numbers worked out by hand and against Bianchi's model.
 
-mod common;
-
-use common::{after, at, frame, link, saturate, Done, Load, SECOND};
+use crate::common::{after, at, frame, link, saturate, Done, Load, SECOND};
 use hoplab_medium_core::{
     AirKind, Cost, Dbm, Duration, Medium, Nic, Outcome, Output, Params, Position, RadioId, Rate,
     Station, To,

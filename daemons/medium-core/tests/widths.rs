@@ -2,11 +2,9 @@
 //! Radios whose channels have different widths or primary channels (IEEE 802.11-2020 10.23.2.5,
 //! 21.3.18.5).
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{at, at_5_ghz, category, one_by_one, saturate_and, Load};
+use crate::common::{at, at_5_ghz, category, one_by_one, saturate_and, Load};
 use hoplab_medium_core::{
     AirKind, Block, Fate, Guard, Medium, Mhz, Output, Params, Punctured, RadioId, Rate, Standard,
     Station, Width,

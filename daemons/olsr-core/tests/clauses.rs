@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RFC 3626 by clause, over small networks.
 
-mod support;
-
+use crate::support::{self, hop, ip, mac, no_loop, packet, settings, Net, MS};
 use hoplab_olsr_core::message::{self, CodedTime, Message, Qualities, Tc};
 use hoplab_olsr_core::relays::select;
 use hoplab_olsr_core::{Duration, Metric, Protocol, Sequence16, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use support::{hop, ip, mac, no_loop, packet, settings, Net, MS};
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)

@@ -2,13 +2,11 @@
 //! Many mutated packets against the parser and a station, without a fuzzing compiler.
 //! `HOPLAB_FUZZ_INPUTS` sets how many (default 100 000).
 
-mod support;
-
+use crate::support::{hop, ip, mac, packet, settings};
 use hoplab_olsr_core::message::{
     self, Body, CodedTime, Hello, LinkType, Listed, Message, NeighbourType, Qualities, Tc,
 };
 use hoplab_olsr_core::{Duration, Instant, Metric, Olsr, Protocol, Sequence16, Settings, Stream};
-use support::{hop, ip, mac, packet, settings};
 
 fn below(random: &mut Stream, bound: u32) -> usize {
     random.below(bound) as usize

@@ -3,11 +3,9 @@
 //! routes may lead in circles. Once they rest, each station has the shortest path to each that it can
 //! reach, and no other route. `HOPLAB_HISTORIES` sets how many (default 40).
 
-mod support;
-
+use crate::support::{ip, no_loop, settings, station, Net};
 use hoplab_olsr_core::{Duration, Settings, Stream};
 use std::collections::BTreeMap;
-use support::{ip, no_loop, settings, station, Net};
 
 const STATIONS: usize = 9;
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Other things in a table's place: nobody waits for them or writes into them.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use hoplab_records::{file, radios, Error, Writer};
 use std::ffi::CString;
 use std::io::{self, Read, Write};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a writer leaves in its file.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use hoplab_records::{frames, routing, Integer, Table, Writer};
 use std::path::PathBuf;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Networks of stations that run AODV.
-#![allow(dead_code, unused_imports)]
 
 #[path = "../../../tests/net.rs"]
 mod net;

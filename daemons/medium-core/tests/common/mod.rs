@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What tests of the engine share, and examples.
-#![allow(dead_code)] // Each test program uses a part.
+#![allow(dead_code)] // An example uses a part.
 
 use std::collections::BTreeMap;
 

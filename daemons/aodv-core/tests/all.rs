@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! All tests of this crate as one program, which is compiled and linked once.
+
+mod clauses;
+mod hammer;
+mod loops;
+mod messages;
+mod support;

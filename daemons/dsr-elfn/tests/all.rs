@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! All tests of this crate as one program, which is compiled and linked once.
+
+mod extension;
+mod notices;
+#[path = "../../dsr-core/tests/support/mod.rs"]
+mod support;
