@@ -130,7 +130,7 @@ kind = "explicit"
 name = "server"
 station = "pb"
 run = "python3 -m http.server 80"
-ready = { port = 80, limit_s = 30 }
+ready = { port = 80, limit_s = 10 }
 [[program]]
 name = "client"
 station = "pa"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import heapq
 import json
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -49,8 +50,17 @@ class Planned:
 
     def follow(self) -> None:
         """Carry out the scenario's actions, each at its time."""
+        if self.runtime.real_time:
+            self._wait_in_real_time()
         self.runtime.follow(self._feed())
         self.runtime.finish(self._plan.scenario.duration_s)
+
+    def _wait_in_real_time(self) -> None:
+        """Wait for time 0, unless a daemon ends before. Somebody would wait for its routes."""
+        clock = self.runtime.clock
+        for t_s in range(math.ceil(clock.now_s()), 0):
+            clock.sleep_until(t_s)
+            self._watch(t_s)
 
     def _feed(self) -> Iterator[tuple[float, Action]]:
         clock, real_time = self.runtime.clock, self.runtime.real_time
