@@ -23,7 +23,6 @@ from typing import TypeVar
 from hoplab.host.machine import confined, dumped, private, store
 from hoplab.host.machine.copies import ANSWER_S, COPIED, LONGEST_ANSWER
 from hoplab.host.machine.guests import CPUINFO, Boot, Guest, SealedGuest
-from hoplab.host.machine.launcher import confine
 from hoplab.host.machine.processes import Leader
 
 IMAGE, WRITTEN = b"image", b"."
@@ -41,9 +40,9 @@ def folder() -> Path:
 
 def place(guest: Guest, argv: Sequence[str], boot: Boot) -> Path | None:
     """Return the file of the image from which this guest can start; None if there can be none."""
-    if not isinstance(guest, SealedGuest) or not guest.can_be_copied or not boot.virtual:
+    if not isinstance(guest, SealedGuest) or not guest.may_be_copied or not boot.virtual:
         return None
-    if guest.scenario is not None or confined.confinement() == confine.NAMESPACE:
+    if guest.scenario is not None:
         return None
     about = (
         *(*guest.alike(), *argv, *guest.command(boot)),

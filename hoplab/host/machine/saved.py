@@ -17,10 +17,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO
 
-from hoplab.host.machine import confined, private, processes
+from hoplab.host.machine import private, processes
 from hoplab.host.machine.copies import ANSWER_S, CREDENTIALS, Asked, Copy, Standing, Wish
 from hoplab.host.machine.guests import Boot, Guest
-from hoplab.host.machine.launcher import confine
 from hoplab.model import lines
 
 SOCKET = "saved-{}"
@@ -146,7 +145,7 @@ class Saved:
                 self._tell("goes on from the network that another command has saved")
 
     def _kept(self, wish: Wish) -> _Kept | None:
-        if not wish.guest.can_be_copied or confined.confinement() == confine.NAMESPACE:
+        if not wish.guest.may_be_copied:
             return None
         wanted = name(wish.guest, wish.argv, wish.boot)
         for path in sorted((private.folder() / private.GUESTS).glob(f"*/{wanted}")):
