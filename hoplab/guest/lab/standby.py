@@ -94,8 +94,8 @@ def reseed(seed: int) -> None:
         last = os.open(LAST_PROCESS, os.O_WRONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         raise MissingTool(
-            f"{LAST_PROCESS}: missing: an older version built this kernel; build it anew "
-            "('hoplab machine build')"
+            f"{LAST_PROCESS}: missing: an older version built this kernel; build it anew by "
+            "'make setup', or with the options it had by 'hoplab machine build'"
         ) from None
     try:
         os.write(last, b"%d" % (first - 1))
