@@ -2,6 +2,7 @@
 """Guests that start from an image are as if each had booted, and boot where it does not serve."""
 
 import os
+import shutil
 import socket
 import struct
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hoplab.front.commands.options import scenario_of
-from hoplab.host.machine import dumped, images, private, uml
+from hoplab.host.machine import ahead, dumped, images, private, uml
 from hoplab.host.machine.guests import SealedGuest
 from hoplab.host.machine.uml import Streams
 from hoplab.host.runs.kinds import Sealed
@@ -98,6 +99,22 @@ def test_programs_files_and_errors_are_as_in_a_guest_that_booted(
     assert started == [False, True, True]
     assert booted[-1] == "0"
     assert capfd.readouterr().err.count("to the terminal") == 3
+
+
+def test_a_kernel_whose_last_page_has_no_room_for_the_c_library(
+    tmp_path: Path, started: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The C library keeps its settings behind the program's data. Where they do not fit into the
+    last page, it maps memory before anything else. Here they fit into none."""
+    launcher = shutil.copytree(ahead.LAUNCHER, tmp_path / "launcher") / "__main__.py"
+    settings = "glibc.pthread.rseq=0"
+    program = launcher.read_text()
+    assert settings in program
+    launcher.write_text(program.replace(settings, ":".join([settings] * 200)))
+    monkeypatch.setattr(ahead, "LAUNCH", (*ahead.LAUNCH[:-1], str(launcher.parent)))
+    booted = carried_out(tmp_path / "booted", "import os; print(os.listdir('/out'))")
+    assert carried_out(tmp_path / "run", "import os; print(os.listdir('/out'))") == booted
+    assert started == [False, True]
 
 
 def cut(image: Path) -> None:

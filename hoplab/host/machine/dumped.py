@@ -24,6 +24,8 @@ MOST_PARTS, MOST_FILES = 48, 32
 PART, FILE = 4, 2
 """Numbers of a ``struct image_part`` and a ``struct image_file``."""
 END = struct.Struct(f"16s5Q{PART * MOST_PARTS}Q{FILE * MOST_FILES}I")
+LARGEST = 1 << 30
+"""Octets of the largest part. KASAN has a shadow of all addresses."""
 BLOCK = 512
 NULL = os.makedev(1, 3)
 EPOLL = "anon_inode:[eventpoll]"
@@ -35,7 +37,7 @@ ROOM = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a process's memory, in octets. What a new process does not have is ``new``."""
+    """A part of a process's memory, in octets. What not every new process has is ``new``."""
 
     at: int
     length: int
@@ -96,6 +98,8 @@ def _parts(process: Path) -> tuple[int, int, list[Part]]:
         ):
             if rights[1] != "w" and rights[2] == "x":
                 raise ValueError(f"has written to its code at {start:#x}")
+            if end - start > LARGEST:
+                raise ValueError(f"has {end - start} octets at {start:#x}; {LARGEST} are the most")
             # What lies before the C library's memory is the program's.
             parts.append(Part(start, end - start, heap_end != 0 and name == ""))
     return vdso, heap_end, parts

@@ -35,8 +35,6 @@ MOST_RADIOS = 100
 """The most radios that mac80211_hwsim makes when it is loaded."""
 COPIES = "copies"
 """The tier of patches with which a kernel makes copies of itself."""
-CHECKS = "HOPLAB_KERNEL_CHECKS"
-"""Set where the guest's kernel is one that watches itself (`kernel-modules/guest/checks`)."""
 HERE = "/proc/self/cwd"
 """The guest's own folder, as its kernel names it. It holds links to the host's paths, because
 commas and quotes in these would end mount options. The guest also sees the same names wherever they
@@ -108,11 +106,8 @@ class Guest(ABC):
 
     @property
     def may_be_copied(self) -> bool:
-        """Whether copies of it are of use. In namespaces of its own it cannot make one. A kernel
-        that watches its locks follows the stack on which it stands by, the host's, beyond its end.
-        """
-        is_alone = confined.confinement() == confine.NAMESPACE or CHECKS in os.environ
-        return self.can_be_copied and not is_alone
+        """Whether copies of it are of use. In namespaces of its own it cannot make one."""
+        return self.can_be_copied and confined.confinement() != confine.NAMESPACE
 
     def alike(self) -> tuple[str, ...]:
         """Return what guests have in common that boot alike, beside their command and `Boot`."""

@@ -31,7 +31,7 @@ struct image_end {
 	char name[16];
 	unsigned long vdso, heap_end;
 	unsigned long memory_fd, part_count, file_count;
-	/* Memory, and where it is in the file. What no program has at its start is new. */
+	/* Memory, and where it is in the file. What not every program has at its start is new. */
 	struct image_part {
 		unsigned long at, length, offset, is_new;
 	} parts[MOST_PARTS];
@@ -95,7 +95,12 @@ static void take_files(const struct image_end *image)
 	close(IMAGE_DESCRIPTOR);
 }
 
-/* Called below all that the image has of the stack. The C library's memory becomes that of another process here. */
+/*
+ * Called below all that the image has of the stack. The C library's memory becomes that of another process here.
+ *
+ * What is new may replace what this process has there: the C library maps a little where the program's last page has
+ * no room for it.
+ */
 static void __noreturn noinline take_memory(const struct image_end *image)
 {
 	unsigned long i;
@@ -108,7 +113,7 @@ static void __noreturn noinline take_memory(const struct image_end *image)
 		if (part->at <= (unsigned long)&done && part->at + part->length > (unsigned long)&done)
 			cannot_start("its stack is too large");
 		if (part->is_new && mmap((void *)part->at, part->length, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			cannot_start("a mapping");
 		while (done < part->length) {
 			long size = syscall(__NR_pread64, image->memory_fd, part->at + done, part->length - done,
