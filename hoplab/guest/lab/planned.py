@@ -7,7 +7,7 @@ import gc
 import heapq
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -38,6 +38,7 @@ class Planned:
         """Flows known to have had no answer."""
         self._uncollected = 0
         """Samples since the last collection."""
+        self._has_sampled_seconds = (1 / plan.scenario.measure.interval_s).is_integer()
 
     def serve(self) -> None:
         """Start every flow's server, and the programs that time 0 waits for."""
@@ -64,10 +65,10 @@ class Planned:
 
     def _feed(self) -> Iterator[tuple[float, Action]]:
         clock, real_time = self.runtime.clock, self.runtime.real_time
-        for samples, entries in groupby(self._agenda(), lambda entry: entry[1] == self._sample):
-            if samples and self.runtime.can_sleep:
-                times_s = [t_s for t_s, _ in entries]
-                yield times_s[-1], partial(self._sleep, times_s)
+        for is_asleep, entries in groupby(self._agenda(), self._can_sleep):
+            if is_asleep:
+                due = [*entries]
+                yield due[-1][0], partial(self._sleep, due)
                 continue
             for t_s, action in entries:
                 clock.sleep_until(t_s)
@@ -108,15 +109,27 @@ class Planned:
 
         return stop
 
+    def _can_sleep(self, entry: tuple[float, Action]) -> bool:
+        """Whether this process can sleep through an entry of the agenda. It can through a second at
+        which the kernel takes a sample."""
+        t_s, action = entry
+        if action != self._tick:
+            return action == self._sample and self.runtime.can_sleep
+        return self._has_sampled_seconds and self.runtime.can_sleep_on and t_s % COLLECTION_S != 0
+
     def _sample(self, t_s: float) -> None:
         self.runtime.sample(t_s)
         self._watch(t_s)
         self._sampled(1, t_s)
 
-    def _sleep(self, times_s: Sequence[float], last_s: float) -> None:
-        """Do as `_sample` at each time."""
-        for t_s in self.runtime.sleep(times_s):
-            self._watch(t_s)
+    def _sleep(self, due: Sequence[tuple[float, Action]], last_s: float) -> None:
+        """Do as `_sample` and `_tick` at their times. Those who watch the run see it a little of
+        the host's time later."""
+        times_s = [t_s for t_s, action in due if action == self._sample]
+        ticks_s = {t_s for t_s, action in due if action == self._tick}
+        for goodputs_kbps in self.runtime.sleep(times_s):
+            self._watch(max(goodputs_kbps))
+            _tell({t_s: goodputs_kbps[t_s] for t_s in goodputs_kbps if t_s in ticks_s})
         self._sampled(len(times_s), last_s)
 
     def _sampled(self, count: int, t_s: float) -> None:
@@ -138,8 +151,7 @@ class Planned:
             runtime.programs.drain()
         self._watch(t_s)
         runtime.records.flush()
-        goodput_kbps = round(runtime.sampler.goodput_kbps(), 1)
-        print(json.dumps({"t_s": round(t_s, 3), "goodput_kbps": goodput_kbps}), flush=True)
+        _tell({t_s: runtime.sampler.goodput_kbps()})
 
     def _watch(self, t_s: float) -> None:
         """Raise `DaemonDied` if a program ended, or was stopped, before its time."""
@@ -158,6 +170,15 @@ class Planned:
         self._lost.add(name)
         self.runtime.account.warnings.append(message)
         self.runtime.event(t_s, side.conversation.flow.source, "flow-lost", f"{name}: {fault}")
+
+
+def _tell(goodputs_kbps: Mapping[float, float]) -> None:
+    """Say how far the run is, with the goodput at each time."""
+    lines = [
+        json.dumps({"t_s": round(t_s, 3), "goodput_kbps": round(goodput_kbps, 1)}) + "\n"
+        for t_s, goodput_kbps in goodputs_kbps.items()
+    ]
+    print("".join(lines), end="", flush=True)
 
 
 def planned(started: Started, undo: CleanUp) -> Planned:

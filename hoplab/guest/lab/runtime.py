@@ -167,19 +167,24 @@ class Runtime:
         """Whether `sleep` is there."""
         return self.sampler.can_sleep and not self.real_time
 
-    def sleep(self, times_s: Sequence[float]) -> Iterator[float]:
-        """Do as `sample` at each of these times, which have one interval, while this process
-        sleeps. Yield the time of the latest sample whenever there are new ones."""
-        interval_ns = round(self._scenario.measure.interval_s * NANOSECONDS)
+    @property
+    def can_sleep_on(self) -> bool:
+        """Whether it can from one sample to the next: the kernel reads all that is sampled."""
         others = self.programs, self._associations, self.captures.are_going
+        return self.can_sleep and self.sampler.has_sockets_alone and not any(others)
+
+    def sleep(self, times_s: Sequence[float]) -> Iterator[dict[float, float]]:
+        """Do as `sample` at each of these times, which have one interval, while this process
+        sleeps. Yield what `Sampler.sleep` does."""
+        interval_ns = round(self._scenario.measure.interval_s * NANOSECONDS)
         # What the kernel does not read is read at the same times.
-        count = len(times_s) if self.sampler.has_sockets_alone and not any(others) else 1
+        count = len(times_s) if self.can_sleep_on else 1
         for at in range(0, len(times_s), count):
             part_s = times_s[at : at + count]
             times = Times(self.clock.at_ns(part_s[0]), interval_ns, len(part_s))
-            for t_s in self.sampler.sleep(part_s, times):
-                self._sampled(t_s)
-                yield t_s
+            for goodputs_kbps in self.sampler.sleep(part_s, times):
+                self._sampled(max(goodputs_kbps))
+                yield goodputs_kbps
 
     def _sampled(self, t_s: float) -> None:
         if self.programs is not None:

@@ -82,19 +82,21 @@ class Sampler:
         multipath = any(isinstance(flow, MptcpFlow) for flow in flows)
         return not (self._wifi or self._plan.queues or self._standby.is_needed or multipath)
 
-    def sleep(self, times_s: Sequence[float], times: Times) -> Iterator[float]:
+    def sleep(self, times_s: Sequence[float], times: Times) -> Iterator[dict[float, float]]:
         """Sleep until the last one of ``times``, which in the scenario are ``times_s``. The kernel
-        takes the samples. Yield the time of the latest sample whenever there are new ones."""
+        takes the samples. Whenever there are new ones, yield `goodput_kbps` by their times."""
         assert isinstance(self._reader, ByCall)
         going = tuple(self._going.values())
         due = iter(times_s)
         for samples in self._reader.sleep(_connections(going), times):
+            goodputs_kbps = {}
             for read in samples:
                 t_s = next(due)
                 self._add_flows(going, read, t_s)
                 self._add_up(t_s)
+                goodputs_kbps[t_s] = self.goodput_kbps()
             self._sample_queues(t_s)
-            yield t_s
+            yield goodputs_kbps
 
     def _sample_queues(self, t_s: float) -> None:
         self._wired.sample(t_s)
