@@ -8,9 +8,12 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -28,30 +31,41 @@ LONGEST_LINE = 1 << 20
 """Octets of a record. A file without line ends would otherwise be read whole."""
 GROUP_ROWS = 65_536
 """Rows after which a table's first rows are written, while others are still read."""
+WRITERS = 2
+"""Tables that are written at once."""
 SPREAD_S = 1.0
 """Seconds by which a record may come late: a frame's record has its start, and comes at its end."""
 
 
-def convert(run: Path, duration_s: float, packets: pa.Table | None = None) -> dict[str, str]:
+def convert(
+    run: Path,
+    duration_s: float,
+    packets: pa.Table | None = None,
+    known: Mapping[str, pa.Table] = MappingProxyType({}),
+) -> dict[str, str]:
     """Read ``raw/*.jsonl``, write ``tables/*.parquet``, return the digest of each table with rows.
 
-    Given ``packets`` come before the records of that table. Records of daemons after
-    ``duration_s``, while the run was taken down, are left out. Raises `ResultsError` if records do
-    not follow the schema.
+    Given ``packets`` come before the records of that table. What `recorded` has returned is
+    ``known``, and not read again. Records of daemons after ``duration_s``, while the run was taken
+    down, are left out. Raises `ResultsError` if records do not follow the schema.
     """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
-    digests: dict[str, str] = {}
-    for name, table in TABLES.items():
+
+    def parts(name: str) -> Iterator[pa.Table]:
+        return _parts(run, name) if name not in known else _groups(known[name])
+
+    def written(name: str) -> str | None:
         if name == "packets" and packets is not None:
-            digest = _written(name, chain([packets], _parts(run, name)), folder)
-        elif table.timed:
-            digest = _written_in_order(run, name, folder, duration_s)
-        else:
-            digest = _written(name, _parts(run, name), folder)
-        if digest is not None:
-            digests[name] = digest
-    return digests
+            return _written(name, chain([packets], parts(name)), folder)
+        if TABLES[name].timed:
+            return _written_in_order(name, partial(parts, name), folder, duration_s)
+        return _written(name, parts(name), folder)
+
+    # Arrow works without Python's lock.
+    with ThreadPoolExecutor(WRITERS) as pool:
+        digests = zip(TABLES, pool.map(written, TABLES), strict=True)
+        return {name: digest for name, digest in digests if digest is not None}
 
 
 def recorded(run: Path, name: str) -> pa.Table:
@@ -63,11 +77,17 @@ def recorded(run: Path, name: str) -> pa.Table:
     return pa.concat_tables([arrow.empty(name), *_parts(run, name)])
 
 
-def _written_in_order(run: Path, name: str, folder: Path, duration_s: float) -> str | None:
+def _groups(table: pa.Table) -> Iterator[pa.Table]:
+    return (table.slice(begin, GROUP_ROWS) for begin in range(0, len(table), GROUP_ROWS))
+
+
+def _written_in_order(
+    name: str, parts: Callable[[], Iterator[pa.Table]], folder: Path, duration_s: float
+) -> str | None:
     try:
-        return _written(name, _in_order(_until(_parts(run, name), duration_s), SPREAD_S), folder)
+        return _written(name, _in_order(_until(parts(), duration_s), SPREAD_S), folder)
     except _TooLate:
-        return _written(name, _in_order(_until(_parts(run, name), duration_s), math.inf), folder)
+        return _written(name, _in_order(_until(parts(), duration_s), math.inf), folder)
 
 
 def _written(name: str, parts: Iterator[pa.Table], folder: Path) -> str | None:

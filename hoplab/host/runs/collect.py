@@ -181,21 +181,22 @@ def _tables(out: Path, scenario: Resolved, ended: _Ended) -> tuple[dict[str, str
     of_programs = connection_packets.rows(found, scenario.measure.interval_s)
     if sampled := [*seen.samples, *of_programs]:
         writer.write(raw, "udp", sampled)
+    known = {name: tables.recorded(out, name) for name in ("tcp", "exchanges", "udp")}
     course = Course(
-        tables.recorded(out, "tcp"),
+        known["tcp"],
         seen.udp,
         ended.monotonic_epoch_ns,
         ended.virtual_s is not None,
         found,
-        tables.recorded(out, "exchanges"),
-        tables.recorded(out, "udp"),
+        known["exchanges"],
+        known["udp"],
     )
     rows = list(flows.rows(out, work, course))
     writer.write(raw, "flows", rows)
     if found.rows:
         writer.write(raw, "connections", found.rows)
     told = [*_about_variants(scenario, rows), *found.warnings()]
-    return tables.convert(out, scenario.duration_s, seen.packets), told
+    return tables.convert(out, scenario.duration_s, seen.packets, known), told
 
 
 def _about_variants(scenario: Resolved, rows: list[dict[str, Any]]) -> Iterator[str]:
