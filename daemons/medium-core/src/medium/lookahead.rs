@@ -36,10 +36,13 @@ impl Medium {
         }
         let battery = lasts.map(|lasts| self.now + lasts);
         let pending = self.agenda.pending();
-        pending
-            .filter_map(|(at, event)| self.earliest(at, event))
-            .chain(battery)
-            .min()
+        pending.fold(battery, |least, (at, event)| {
+            // Nothing follows from an event before it.
+            if least.is_some_and(|least| least <= at) {
+                return least;
+            }
+            least.into_iter().chain(self.earliest(at, event)).min()
+        })
     }
 
     /// For how long no battery can run empty, whatever its radio does; none where none can.
@@ -137,12 +140,16 @@ impl Medium {
         // to that.
         let timing = &setup.timing;
         let heard = tx.reached.hearing().iter().map(|heard| heard.radio);
-        let others = heard.chain([tx.from]).filter_map(|radio| {
-            let station = &self.radios[radio];
-            let backoff = station.slots() * timing.slot;
-            Some(timing.difs + backoff + station.ahead_of_turn(setup)?)
-        });
         let bystanders = self.ahead_of_bystanders(&tx.ppdu);
-        others.chain(bystanders).fold(own, Duration::min)
+        let own = bystanders.into_iter().fold(own, Duration::min);
+        heard.chain([tx.from]).fold(own, |least, radio| {
+            let station = &self.radios[radio];
+            let turn = timing.difs + station.slots() * timing.slot;
+            if least <= turn {
+                return least;
+            }
+            let ahead = station.ahead_of_turn(setup);
+            ahead.map_or(least, |ahead| least.min(turn + ahead))
+        })
     }
 }

@@ -356,6 +356,10 @@ impl Space {
             if way_m == 0.0 && heard.hear != Hear::Frame {
                 continue;
             }
+            // All that comes on top of the mean takes power, but for shadowing.
+            if way_m > self.reach_m && self.shadowing.is_none() {
+                continue;
+            }
             let dbm = self.dbm((radio, other), here, there);
             found.extend(self.neighbour(other, dbm, heard, way_m));
         }
