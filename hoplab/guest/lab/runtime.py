@@ -16,6 +16,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.clock import NANOSECONDS
 from hoplab.guest.lab.programs import Programs
 from hoplab.guest.lab.started import Started
+from hoplab.guest.lab.stretch import Stretch
 from hoplab.guest.probes.associations import Associations
 from hoplab.guest.probes.captures import Captures
 from hoplab.guest.probes.ends import Times
@@ -86,6 +87,7 @@ class Runtime:
         self._associations = _associations(built, self.records, undo)
         self._namespaces = built.network.namespaces
         self._scenario = built.plan.scenario
+        self._stretch = Stretch(max(1, round(1 / self._scenario.measure.interval_s)))
         self._alone = alone
         self._daemons = {daemon.process.pid: daemon for daemon in started.daemons}
         self._sides: dict[int, Side] = {}
@@ -177,14 +179,20 @@ class Runtime:
         """Do as `sample` at each of these times, which have one interval, while this process
         sleeps. Yield what `Sampler.sleep` does."""
         interval_ns = round(self._scenario.measure.interval_s * NANOSECONDS)
-        # What the kernel does not read is read at the same times.
-        count = len(times_s) if self.can_sleep_on else 1
-        for at in range(0, len(times_s), count):
-            part_s = times_s[at : at + count]
+        can_sleep_on = self.can_sleep_on
+        begin = 0
+        while begin < len(times_s):
+            # What the kernel does not read is read at the same times.
+            part_s = times_s[begin : begin + (self._stretch.samples if can_sleep_on else 1)]
+            begin += len(part_s)
             times = Times(self.clock.at_ns(part_s[0]), interval_ns, len(part_s))
+            known = []
             for goodputs_kbps in self.sampler.sleep(part_s, times):
+                known.append(len(goodputs_kbps))
                 self._sampled(max(goodputs_kbps))
                 yield goodputs_kbps
+            if can_sleep_on:
+                self._stretch.ended(known)
 
     def _sampled(self, t_s: float) -> None:
         if self.programs is not None:
