@@ -8,10 +8,11 @@ import io
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -51,9 +52,11 @@ def convert(
     """
     folder = run / "tables"
     folder.mkdir(exist_ok=True)
+    stopped = threading.Event()
 
     def parts(name: str) -> Iterator[pa.Table]:
-        return _parts(run, name) if name not in known else _groups(known[name])
+        every = _parts(run, name) if name not in known else _groups(known[name])
+        return takewhile(lambda part: not stopped.is_set(), every)
 
     def written(name: str) -> str | None:
         if name == "packets" and packets is not None:
@@ -64,8 +67,12 @@ def convert(
 
     # Arrow works without Python's lock.
     with ThreadPoolExecutor(WRITERS) as pool:
-        digests = zip(TABLES, pool.map(written, TABLES), strict=True)
-        return {name: digest for name, digest in digests if digest is not None}
+        try:
+            digests = zip(TABLES, pool.map(written, TABLES), strict=True)
+            return {name: digest for name, digest in digests if digest is not None}
+        except BaseException:
+            stopped.set()  # nobody waits for long tables after an error, or a signal
+            raise
 
 
 def recorded(run: Path, name: str) -> pa.Table:
