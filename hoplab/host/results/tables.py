@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -55,8 +55,10 @@ def convert(
     stopped = threading.Event()
 
     def parts(name: str) -> Iterator[pa.Table]:
-        every = _parts(run, name) if name not in known else _groups(known[name])
-        return takewhile(lambda part: not stopped.is_set(), every)
+        for part in _parts(run, name) if name not in known else _groups(known[name]):
+            if stopped.is_set():
+                raise _Stopped
+            yield part
 
     def written(name: str) -> str | None:
         if name == "packets" and packets is not None:
@@ -71,7 +73,7 @@ def convert(
             digests = zip(TABLES, pool.map(written, TABLES), strict=True)
             return {name: digest for name, digest in digests if digest is not None}
         except BaseException:
-            stopped.set()  # nobody waits for long tables after an error, or a signal
+            stopped.set()  # after an error, or a signal
             raise
 
 
@@ -109,6 +111,10 @@ def _written(name: str, parts: Iterator[pa.Table], folder: Path) -> str | None:
             digest.add(part)
             writer.add(part)
     return digest.hexdigest()
+
+
+class _Stopped(Exception):
+    """Nobody waits for the tables any more."""
 
 
 class _TooLate(Exception):
