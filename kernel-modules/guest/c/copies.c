@@ -26,7 +26,6 @@
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
 #include <linux/kernel.h>
-#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/mount.h>
@@ -72,8 +71,8 @@ static int came[COPY_DESCRIPTORS];
  * whether it has just started from an image.
  */
 static bool is_copy, has_shared, has_become_copy, is_from_image;
-/* Bits by page frame: pages that a copy keeps in the original's memory, and all those that are not copied */
-static unsigned long *kept_pages, *left_pages;
+/* Bits by page frame: the root's files, pages that a copy keeps in the original's memory, all that are not copied */
+static unsigned long *file_pages, *kept_pages, *left_pages;
 
 static __printf(2, 3) void say(int line, const char *format, ...)
 {
@@ -183,11 +182,24 @@ static void fetch_registers(void)
 	rcu_read_unlock();
 }
 
-static void find_file_pages(struct super_block *sb)
+static bool have_bitmap(unsigned long **bits)
 {
+	if (!*bits)
+		*bits = os_own_memory(BITS_TO_LONGS(max_mapnr) * sizeof(long));
+	return *bits;
+}
+
+/* On a stack of the kernel's: what this calls asks for the current task where locks are watched. */
+static void find_file_pages(void)
+{
+	/* That of process 1: init_task's own is an empty one from 7.0 on. */
+	struct super_block *sb = init_pid_ns.child_reaper->fs->root.mnt->mnt_sb;
 	struct inode *inode;
 	struct folio *folio;
 
+	if (is_copy || !have_bitmap(&file_pages))
+		return;
+	bitmap_zero(file_pages, max_mapnr);
 	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
 		XA_STATE(at, &inode->i_mapping->i_pages, 0);
 
@@ -196,7 +208,7 @@ static void find_file_pages(struct super_block *sb)
 		rcu_read_lock();
 		xas_for_each(&at, folio, ULONG_MAX)
 			if (!xa_is_value(folio))
-				bitmap_set(kept_pages, folio_pfn(folio), folio_nr_pages(folio));
+				bitmap_set(file_pages, folio_pfn(folio), folio_nr_pages(folio));
 		rcu_read_unlock();
 	}
 }
@@ -222,19 +234,14 @@ static void find_free_pages(unsigned long *pages)
  */
 static bool find_pages(bool is_whole)
 {
-	unsigned long from, to, size = BITS_TO_LONGS(max_mapnr) * sizeof(long);
+	unsigned long from, to;
 
-	if (!kept_pages)
-		kept_pages = os_own_memory(size);
-	if (!left_pages)
-		left_pages = os_own_memory(size);
-	if (!kept_pages || !left_pages)
+	if (!have_bitmap(&kept_pages) || !have_bitmap(&left_pages) || !(is_copy || file_pages))
 		return false;
-	if (!is_copy)
+	if (!is_copy && is_whole)
 		bitmap_zero(kept_pages, max_mapnr);
-	/* That of process 1: init_task's own is an empty one from 7.0 on. */
-	if (!is_copy && !is_whole)
-		find_file_pages(init_pid_ns.child_reaper->fs->root.mnt->mnt_sb);
+	else if (!is_copy)
+		bitmap_copy(kept_pages, file_pages, max_mapnr);
 	bitmap_copy(left_pages, kept_pages, max_mapnr);
 	find_free_pages(left_pages);
 	find_page_array(&from, &to);
@@ -280,7 +287,7 @@ static bool stand_for_image(void)
 	return is_from_image;
 }
 
-/* On this process's own stack; see os_copy_process(). */
+/* On this process's own stack, which has no current task; see os_copy_process(). */
 static void wait_for_requests(void *unused)
 {
 	char text[LONGEST];
@@ -411,10 +418,8 @@ long hoplab_stand_by(int line)
 	closed = 0;
 	do {
 		fetch_registers();
-		/* It would follow the host's stack beyond its end. */
-		lockdep_off();
+		find_file_pages();
 		initial_thread_cb(wait_for_requests, NULL);
-		lockdep_on();
 		if (!has_become_copy)
 			return closed;
 		if (is_from_image) {
