@@ -98,7 +98,7 @@ static void take_files(const struct image_end *image)
 /*
  * Called below all that the image has of the stack. The C library's memory becomes that of another process here.
  *
- * What is new may replace what this process has there: the C library maps a little where the program's last page has
+ * What is new may replace what this process has there. The C library maps a little where the program's last page has
  * no room for it.
  */
 static void __noreturn noinline take_memory(const struct image_end *image)
