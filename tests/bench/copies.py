@@ -3,7 +3,7 @@
 
 Runs the demo in a guest that boots, in one that starts from an image, and in a copy of one that
 stands by. They take turns, with seeds of their own. Prints medians of processor time of all
-processes, from the scenario to the tables, and of the guests' own memory shortly before the end.
+processes, from the scenario to the tables, and of the guests' own memory, when it was last seen.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 from hoplab.front.commands.options import scenario_of
 from hoplab.host.machine import select
 from hoplab.host.machine.originals import Originals
 from hoplab.host.runs.kinds import Sealed
-from hoplab.host.runs.launch import Observers, Progress, RunRequest, perform
+from hoplab.host.runs.launch import Observers, RunRequest, perform
 from hoplab.model.resources import PROJECT
 
 DEMO = PROJECT / "experiments" / "demo.toml"
-LAST_S = 39.0
-"""The demo's last second but one, when a guest's memory is looked at."""
 
 
 def main(runs: int) -> None:
@@ -37,7 +35,9 @@ def main(runs: int) -> None:
             before_s = sum(os.times()[:4])
             kind = Sealed(machine, originals=among, is_cold=is_cold)
             request = RunRequest(scenario_of(DEMO, None, seed), kind, out=room / label)
-            perform(request, Observers(on_progress=_at_end(memory_mb.append)))
+            seen_mb: list[float] = []
+            perform(request, Observers(on_progress=lambda progress: seen_mb.extend(_memory_mb())))
+            memory_mb.append(seen_mb[-1])
             return sum(os.times()[:4]) - before_s
 
         memory_mb: list[float] = []
@@ -55,23 +55,17 @@ def main(runs: int) -> None:
         print(f"{name}: {median_s:.2f} s, {median_s / booted_s:.2f} of booted, {median_mb:.0f} MB")
 
 
-def _at_end(note: Callable[[float], None]) -> Callable[[Progress], None]:
-    def moved(progress: Progress) -> None:
-        if progress.t_s == LAST_S:
-            note(_memory_mb())
-
-    return moved
-
-
-def _memory_mb() -> float:
-    """Return the size of the memory file of the youngest guest of this process, in MB."""
+def _memory_mb() -> Iterator[float]:
+    """Yield the size of the memory file of the youngest guest of this process, in MB, if the guest
+    is still there: it may end while it says how far it is."""
     youngest = max(pid for pid in map(int, _children()) if os.getsid(pid) == pid)
-    sizes = [0]
-    for entry in Path(f"/proc/{youngest}/fd").iterdir():
-        if "hoplab-memory-" in str(entry.readlink()):
-            sizes.append(entry.stat().st_blocks * 512)
-    # A copy has its original's or an image too, whose pages it reads.
-    return min(size for size in sizes if size) / 1e6
+    sizes = []
+    with suppress(OSError, ValueError):
+        for entry in Path(f"/proc/{youngest}/fd").iterdir():
+            if "hoplab-memory-" in str(entry.readlink()):
+                sizes.append(entry.stat().st_blocks * 512)
+        # A copy has its original's or an image too, whose pages it reads.
+        yield min(filter(None, sizes)) / 1e6
 
 
 def _children() -> list[str]:
