@@ -56,8 +56,8 @@ def main(runs: int) -> None:
 
 
 def _memory_mb() -> Iterator[float]:
-    """Yield the size of the memory file of the youngest guest of this process, in MB, if the guest
-    is still there: it may end while it says how far it is."""
+    """Yield the size of the memory file of the youngest guest of this process, in MB. The guest may
+    end while it says how far it is; then nothing."""
     youngest = max(pid for pid in map(int, _children()) if os.getsid(pid) == pid)
     sizes = []
     with suppress(OSError, ValueError):
