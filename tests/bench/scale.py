@@ -26,7 +26,7 @@ from hoplab.model.keys.resolved import Resolved
 from hoplab.model.resolve.file import parse
 from hoplab.model.resolve.resolve import resolve
 
-USUAL = (10, 30, 100, 250, 1000)
+USUAL = (10, 30, 100, 250, 1000, 2000)
 STATIONS_A_KM2 = 40
 STATIONS_A_FLOW = 20
 QUIET_S = 1.0

@@ -15,7 +15,7 @@ DOCS = PROJECT / "docs"
 NAVIGATION = (PROJECT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LIMITS = (
     "streams are ideal",
-    "1000 stations",
+    "2000 stations",
     "compute in no time",
     "Propagation delay is zero",
     "ELFN and Split-TCP are for IPv4",

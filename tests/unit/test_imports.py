@@ -245,7 +245,7 @@ HOSTILE: dict[str, tuple[str, Any, str]] = {
     ),
     "more digits": ("a.json", '{"nodes": 1' + "0" * 5000 + "}", "expected JSON"),
     "nobody": ("a.json", {"nodes": [], "links": []}, "has no node"),
-    "stations": ("a.json", city(1001), "has more than 1000 stations"),
+    "stations": ("a.json", city(2001), "has more than 2000 stations"),
     "entities": (
         "a.xml",
         '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><scenario/>',

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from hoplab.model.keys.resolved import Resolved
 
-RADIO_S, WIRED_S = 0.03, 0.007
+RADIO_S, WIRED_S = 0.02, 0.007
 """Processor seconds for a station with a radio, and for one without."""
 LINK_S = 0.027
-ROUTE_S = 30e-6
+ROUTE_S = 12e-6
 """For each of a static network's routes, from every station to every other one."""
 WORTH_SAYING_S = 10.0
 
