@@ -14,8 +14,31 @@ use hoplab_base::{Duration, Instant};
 struct Path {
     /// This node first. Every beginning of the path is a route too, to the node where it ends.
     nodes: Route,
+    /// Who is among them. Most paths need no look at their nodes, which lie elsewhere in memory.
+    members: Members,
     learned: Instant,
     used: Instant,
+}
+
+impl Path {
+    fn starts_with(&self, nodes: &[Ipv4Addr], members: Members) -> bool {
+        self.members.include(members) && self.nodes.starts_with(nodes)
+    }
+}
+
+/// A set of nodes, each of which has one of 64 bits. It may seem to have others.
+#[derive(Clone, Copy)]
+struct Members(u64);
+
+impl Members {
+    fn of(nodes: &[Ipv4Addr]) -> Self {
+        let bits = nodes.iter().map(|a| 1 << (u32::from(*a) % u64::BITS));
+        Members(bits.fold(0, |all, bit: u64| all | bit))
+    }
+
+    fn include(self, others: Members) -> bool {
+        self.0 & others.0 == others.0
+    }
 }
 
 pub struct PathCache {
@@ -66,7 +89,8 @@ impl PathCache {
 /// Adds `nodes` unless a path of `list` has them as its beginning; a shorter beginning of the
 /// new path is replaced by it.
 fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr]) {
-    if let Some(known) = list.iter_mut().find(|p| p.nodes.starts_with(nodes)) {
+    let members = Members::of(nodes);
+    if let Some(known) = list.iter_mut().find(|p| p.starts_with(nodes, members)) {
         // News of a beginning says nothing of the rest, so a longer path gets no younger.
         if known.nodes.len() == nodes.len() {
             known.learned = now;
@@ -74,12 +98,13 @@ fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr])
         }
         return;
     }
-    list.retain(|p| !nodes.starts_with(&p.nodes));
+    list.retain(|p| !(members.include(p.members) && nodes.starts_with(&p.nodes)));
     if list.len() >= size {
         list.pop_front();
     }
     list.push_back(Path {
         nodes: nodes.to_vec(),
+        members,
         learned: now,
         used: now,
     });
@@ -95,7 +120,9 @@ impl RouteCache for PathCache {
         if path.len() < 2 || looped {
             return;
         }
-        if self.primary.iter().any(|p| p.nodes.starts_with(path)) && origin == Origin::Overheard {
+        let members = Members::of(path);
+        let knows = |p: &Path| p.starts_with(path, members);
+        if origin == Origin::Overheard && self.primary.iter().any(knows) {
             return;
         }
         match origin {
@@ -112,8 +139,12 @@ impl RouteCache for PathCache {
         admits: &dyn Fn(Ipv4Addr, Ipv4Addr) -> bool,
     ) -> Option<Route> {
         self.expire(now);
+        let wanted = Members::of(&[to]);
         let mut best: Option<&[Ipv4Addr]> = None;
         for path in self.primary.iter().chain(&self.secondary) {
+            if !path.members.include(wanted) {
+                continue;
+            }
             let Some(end) = path.nodes.iter().position(|a| *a == to) else {
                 continue;
             };
@@ -129,28 +160,23 @@ impl RouteCache for PathCache {
     }
 
     fn knows(&self, now: Instant, route: &[Ipv4Addr]) -> bool {
+        let members = Members::of(route);
         let mut all = self.primary.iter().chain(&self.secondary);
-        all.any(|p| p.nodes.starts_with(route) && self.alive(now, p))
+        all.any(|p| p.starts_with(route, members) && self.alive(now, p))
     }
 
     fn used(&mut self, now: Instant, route: &[Ipv4Addr]) {
+        let members = Members::of(route);
+        let has = |p: &Path| p.starts_with(route, members);
         let mut seen = false;
-        for p in self
-            .primary
-            .iter_mut()
-            .filter(|p| p.nodes.starts_with(route))
-        {
+        for p in self.primary.iter_mut().filter(|p| has(p)) {
             p.used = now;
             seen = true;
         }
         if seen {
             return;
         }
-        if let Some(i) = self
-            .secondary
-            .iter()
-            .position(|p| p.nodes.starts_with(route))
-        {
+        if let Some(i) = self.secondary.iter().position(has) {
             if let Some(mut p) = self.secondary.remove(i) {
                 p.used = now;
                 if self.primary.len() >= self.primary_size {
@@ -162,13 +188,15 @@ impl RouteCache for PathCache {
     }
 
     fn remove_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> Vec<Duration> {
+        let ends = Members::of(&[from, to]);
         let mut lifetimes = Vec::new();
         for list in [&mut self.primary, &mut self.secondary] {
-            for p in list.iter_mut() {
+            for p in list.iter_mut().filter(|p| p.members.include(ends)) {
                 if let Some(i) = p.nodes.windows(2).position(|w| w == [from, to]) {
                     lifetimes.push(now.since(p.learned));
                     // What comes before the broken link does not use it and stays.
                     p.nodes.truncate(i + 1);
+                    p.members = Members::of(&p.nodes);
                 }
             }
             list.retain(|p| p.nodes.len() > 1);
