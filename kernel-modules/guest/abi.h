@@ -16,6 +16,8 @@
 #define HOPLAB_UNKNOWN_RADIO (-1)
 /* Octets that a resident program has of its own. */
 #define HOPLAB_OWN_OCTETS 64
+/* DSR's protocol of IP (RFC 4728 13). */
+#define HOPLAB_PROTOCOL_DSR 48
 
 /* A row of a frame's rate table. */
 struct hoplab_rate {
@@ -135,8 +137,11 @@ u64 *hoplab_resident_own(void);
 bool hoplab_resident_stopped(void);
 /* Note SIGTERM and SIGINT, and only while the program waits if so. A process does that itself. */
 void hoplab_resident_catch(bool in_wait);
-/* Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor. */
-u8 *hoplab_resident_frames(s32 fd, u32 most);
+/* Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor. The
+ * filter of a foreign one lets through unicast frames between others, and nothing else. */
+u8 *hoplab_resident_frames(s32 fd, u32 most, bool foreign);
+/* DSR's packets that come to the socket's interface are for the program, and not for IP. */
+void hoplab_resident_serves_dsr(const u8 *frames, s32 interface);
 /* The first of them, its octets and the time at which it came, in ns; NULL if none waits. */
 u8 *hoplab_resident_frame(const u8 *frames, u32 *length, u64 *stamp);
 /* The first one has been read. */

@@ -155,6 +155,52 @@ def test_what_a_daemon_has(run_scenario: Run, home: str, program: str) -> None:
         assert len(others) > 3 * 6 and all(OWN_FILES.fullmatch(file) for file in others), found
 
 
+@pytest.mark.parametrize(
+    ("home", "discards"), [("daemon", True), ("process", False), ("kernel", False)]
+)
+def test_ip_does_not_look_at_frames_of_a_daemon_in_the_kernel(
+    run_scenario: Run, home: str, discards: bool
+) -> None:
+    """It would discard them by strict reverse-path filtering (RFC 3704 2.2)."""
+    text = asking("cat /proc/net/netstat")
+    run = Path(run_scenario(text, "--set", f"network.routing={home}")["folder"])
+    said = (run / "logs" / "program-asks.out").read_text()
+    names, counts = (line.split() for line in said.splitlines() if line.startswith("TcpExt: "))
+    counted = dict(zip(names, counts, strict=True))
+    assert (int(counted["IPReversePathFilter"]) > 0) == discards
+
+
+HEARD = """
+import fcntl, socket, subprocess, sys
+wanted, all = sys.argv[1], b"\\xff" * 6
+subprocess.run("iw dev wlan0 interface add looks type monitor && ip link set looks up",
+               shell=True, check=True)
+if wanted == "daemon":
+    wanted = next(name for _, name in socket.if_nameindex() if name.startswith("mon"))
+looks = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+own = fcntl.ioctl(looks, 0x8927, b"wlan0".ljust(40, b"\\0"))[18:24]  # SIOCGIFHWADDR
+if wanted != "any":
+    looks.bind((wanted, 0))
+heard = set()
+while len(heard) < 2:
+    frame, (name, *_) = looks.recvfrom(4096)
+    if name.startswith(("looks", "mon")):
+        frame = frame[frame[2]:]  # behind radiotap
+        if frame[4:10] == all and frame[10:16] != own:
+            heard.add(name if wanted == "any" else frame[10:16])
+print(heard)
+"""
+
+
+@pytest.mark.parametrize("wanted", ["looks", "daemon", "any"])
+def test_others_hear_what_the_daemon_does_not_want(run_scenario: Run, wanted: str) -> None:
+    """Its filter refuses frames for all, of which no copy is made while nobody else looks. A
+    monitor interface, a socket on the daemon's and one on all interfaces bring them."""
+    text = asking(f"python3 look.py {wanted}") + f"file = {{ 'look.py' = '''{HEARD}''' }}\n"
+    run = Path(run_scenario(text)["folder"])
+    assert (run / "logs" / "program-asks.out").read_text()
+
+
 def test_its_control_socket_answers(run_scenario: Run) -> None:
     run = Path(run_scenario(asking("hoplab-dsr ctl stats"))["folder"])
     said = run / "logs" / "program-asks.out"

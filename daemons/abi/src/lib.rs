@@ -15,6 +15,9 @@ pub const UNKNOWN_RADIO: i32 = -1;
 /// Octets that a resident program has of its own.
 pub const OWN_OCTETS: usize = 64;
 
+/// DSR's protocol of IP (RFC 4728 13).
+pub const PROTOCOL_DSR: usize = 48;
+
 /// A row of a frame's rate table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +101,10 @@ unsafe extern "C" {
     pub safe fn hoplab_resident_stopped() -> bool;
     /// Note SIGTERM and SIGINT, and only while the program waits if so. A process does that itself.
     pub safe fn hoplab_resident_catch(in_wait: bool);
-    /// Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor.
-    pub safe fn hoplab_resident_frames(fd: i32, most: u32) -> *mut u8;
+    /// Where the frames of a packet socket wait, of which it keeps as many; NULL for another descriptor. The filter of a foreign one lets through unicast frames between others, and nothing else.
+    pub safe fn hoplab_resident_frames(fd: i32, most: u32, foreign: bool) -> *mut u8;
+    /// DSR's packets that come to the socket's interface are for the program, and not for IP.
+    pub fn hoplab_resident_serves_dsr(frames: *const u8, interface: i32);
     /// The first of them, its octets and the time at which it came, in ns; NULL if none waits.
     pub fn hoplab_resident_frame(frames: *const u8, length: *mut u32, stamp: *mut u64) -> *mut u8;
     /// The first one has been read.

@@ -47,6 +47,8 @@ pub unsafe extern "C" fn hoplab_dsr_run(document: *const u8, length: usize) -> b
 
 /// It is what C calls.
 const _: rust::DsrRun = hoplab_dsr_run;
+/// C knows the packets that the daemon serves.
+const _: () = assert!(hoplab_abi::PROTOCOL_DSR == hoplab_wire::PROTOCOL_DSR as usize);
 
 fn run(name: &str, document: &str) -> Result<(), String> {
     signals::catch_in_wait();

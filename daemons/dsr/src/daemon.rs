@@ -136,7 +136,7 @@ impl Daemon {
             own,
             clock: Clock::new(),
             tun,
-            link: Ring::new(link, Room::FEW)?,
+            link: Ring::new(link, Room::FEW)?.serving_dsr(index),
             sender,
             monitor,
             control,

@@ -25,12 +25,15 @@ impl Monitor {
         let owner = nl80211::monitor(index, &name)?;
         net.up(&name)?;
         let socket = packet::open(net.index(&name)?, Receives::All)?;
-        if !signals {
+        let foreign = if signals {
+            Ring::new(socket, Room::FRAMES)?
+        } else {
             packet::filter(&socket, &mut between_others(own))?;
-        }
+            Ring::foreign(socket, Room::FRAMES)?
+        };
         Ok(Monitor {
             _owner: owner,
-            foreign: Ring::new(socket, Room::FRAMES)?,
+            foreign,
         })
     }
 }

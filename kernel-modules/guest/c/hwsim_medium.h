@@ -378,6 +378,8 @@ bool hwsim_medium_deliver(struct hoplab_outcome *arrived)
 	if (ieee80211_is_beacon(hdr->frame_control) ||
 	    ieee80211_is_probe_resp(hdr->frame_control))
 		rx_status.boottime_ns = ktime_get_boottime_ns();
+	if (is_multicast_ether_addr(hdr->addr1) && hoplab_frames_all_foreign(data->hw->wiphy))
+		rx_status.flag |= RX_FLAG_SKIP_MONITOR;
 	mac80211_hwsim_rx(data, &rx_status, arrived->skb);
 	return true;
 gone:

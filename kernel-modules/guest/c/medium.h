@@ -9,6 +9,7 @@
 #include <hoplab/abi.h>
 
 struct sk_buff;
+struct wiphy;
 
 /* What a radio's kernel learns: a frame that arrived, or what became of one that it sent. */
 struct hoplab_outcome {
@@ -45,5 +46,8 @@ long hoplab_stand_by(int line);
 
 /* resident.c */
 int hoplab_resident_init(void);
+
+/* frames.c: from the radio's monitor interfaces only frames between others are wanted. */
+bool hoplab_frames_all_foreign(struct wiphy *wiphy);
 
 #endif

@@ -28,19 +28,17 @@
 #include <linux/init.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
-#include <linux/net.h>
 #include <linux/resume_user_mode.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/signal.h>
-#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
-#include <net/sock.h>
 #include <hoplab/medium.h>
+#include <hoplab/waits.h>
 
 /* The table of system calls; the second name is that of kernels from 7.0 on. */
 #if __has_include(<sysdep/syscalls.h>)
@@ -76,6 +74,7 @@ struct start {
 /* What a program in a process's own memory would have as its statics. */
 struct resident {
 	u64 own[HOPLAB_OWN_OCTETS / sizeof(u64)];
+	struct waits waits;
 	/* It has no process that does so. */
 	bool notes_signals;
 };
@@ -92,13 +91,22 @@ static int error_of_call;
  */
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result;
+	struct waits *waits = &((struct resident *)current->thread.resident)->waits;
+	long result = -EOPNOTSUPP;
 
 	/* Nothing more is done for a process that was killed. Its program would try an interrupted call again. */
-	if (fatal_signal_pending(current))
+	if (fatal_signal_pending(current)) {
+		hoplab_waits_end(waits);
 		do_group_exit(SIGKILL);
+	}
+	if (number == __NR_close)
+		hoplab_waits_forget(waits, a);
 	current->thread.own_memory = true;
-	result = sys_call_table[number](a, b, c, d, e, f);
+	if (number == __NR_ppoll)
+		result = hoplab_waits_ppoll(waits, (struct pollfd *)a, b, (struct __kernel_timespec *)c,
+					    (const sigset_t *)d, e);
+	if (result == -EOPNOTSUPP)
+		result = sys_call_table[number](a, b, c, d, e, f);
 	current->thread.own_memory = false;
 	if (IS_ERR_VALUE(result)) {
 		um_udelay(1);
@@ -148,61 +156,6 @@ void hoplab_resident_catch(bool in_wait)
 	actions[SIGTERM - 1].sa.sa_handler = NOTED;
 	actions[SIGINT - 1].sa.sa_handler = NOTED;
 	spin_unlock_irq(&current->sighand->siglock);
-}
-
-/* What af_packet.c has for a socket with a ring: too many frames are dropped, and each has a time. */
-static void frame_came(struct sock *sk)
-{
-	struct sk_buff_head *frames = &sk->sk_receive_queue;
-	struct sk_buff *frame = skb_peek_tail(frames);
-
-	if (frame && (frames->qlen > sk->sk_max_ack_backlog || skb_linearize(frame))) {
-		skb_unlink(frame, frames);
-		kfree_skb(frame);
-	} else if (frame && !frame->tstamp) {
-		frame->tstamp = ktime_get_real();
-	}
-	sock_def_readable(sk);
-}
-
-u8 *hoplab_resident_frames(s32 fd, u32 most)
-{
-	struct socket *socket;
-	struct sock *sk;
-	int error;
-
-	socket = sockfd_lookup(fd, &error);
-	if (!socket)
-		return NULL;
-	sk = socket->sk;
-	if (sk->sk_family == PF_PACKET) {
-		/* The number of frames is the only limit. A packet socket has no use for this one. */
-		sk->sk_max_ack_backlog = most;
-		sk->sk_rcvbuf = INT_MAX / 2;
-		sk->sk_data_ready = frame_came;
-		skb_queue_purge(&sk->sk_receive_queue); /* as a ring does, since none of them has a time */
-	} else {
-		sk = NULL;
-	}
-	/* The program keeps the descriptor for as long as it looks at the frames. */
-	sockfd_put(socket);
-	return (u8 *)sk;
-}
-
-u8 *hoplab_resident_frame(const u8 *frames, u32 *length, u64 *stamp)
-{
-	struct sk_buff *frame = skb_peek(&((struct sock *)frames)->sk_receive_queue);
-
-	if (!frame)
-		return NULL;
-	*length = frame->len;
-	*stamp = ktime_to_ns(frame->tstamp);
-	return frame->data;
-}
-
-void hoplab_resident_taken(u8 *frames)
-{
-	consume_skb(skb_dequeue(&((struct sock *)frames)->sk_receive_queue));
 }
 
 void hoplab_resident_died(const u8 *text, u32 length)
@@ -256,6 +209,7 @@ static int resident_main(void *argument)
 	resident_leave_parent(start);
 	current->thread.resident = &resident;
 	done = hoplab_dsr_run(start->document, start->length);
+	hoplab_waits_end(&resident.waits);
 	current->thread.resident = NULL;
 	resident_forget(start);
 	do_exit(done ? 0 : 1 << 8);
@@ -312,6 +266,7 @@ static ssize_t resident_write(struct file *file, const char __user *from, size_t
 		return PTR_ERR(document);
 	current->thread.resident = &resident;
 	done = hoplab_dsr_run(document, length);
+	hoplab_waits_end(&resident.waits);
 	current->thread.resident = NULL;
 	kvfree(document);
 	return done ? length : 0;

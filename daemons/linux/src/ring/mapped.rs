@@ -58,6 +58,18 @@ impl Ring {
         })
     }
 
+    /// A ring on an open packet socket of a monitor interface, whose filter lets nothing through but
+    /// unicast frames between others.
+    pub fn foreign(fd: OwnedFd, room: Room) -> Result<Self, Error> {
+        Self::new(fd, room)
+    }
+
+    /// DSR's packets that come to the interface with this index are for this ring. IP looks at them
+    /// all the same.
+    pub fn serving_dsr(self, _: i32) -> Self {
+        self
+    }
+
     /// The header of the next frame, where the kernel has handed one over.
     fn next(&self) -> Option<NonNull<libc::tpacket2_hdr>> {
         let block = self.memory.block(self.next / SLOTS_PER_BLOCK);

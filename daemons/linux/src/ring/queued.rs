@@ -19,7 +19,26 @@ pub struct Ring {
 impl Ring {
     /// A ring on an open packet socket that no one reads otherwise.
     pub fn new(fd: OwnedFd, room: Room) -> Result<Self, Error> {
-        let frames = hoplab_abi::hoplab_resident_frames(fd.as_raw_fd(), room.frames as u32);
+        Self::of(fd, room, false)
+    }
+
+    /// A ring on an open packet socket of a monitor interface, whose filter lets nothing through but
+    /// unicast frames between others.
+    pub fn foreign(fd: OwnedFd, room: Room) -> Result<Self, Error> {
+        Self::of(fd, room, true)
+    }
+
+    /// DSR's packets that come to the interface with this index, which is the socket's, are for this
+    /// ring: IP need not look at them.
+    pub fn serving_dsr(self, index: i32) -> Self {
+        // SAFETY: the queue is the socket's, which lives as long as its descriptor.
+        unsafe { hoplab_abi::hoplab_resident_serves_dsr(self.frames.as_ptr(), index) };
+        self
+    }
+
+    fn of(fd: OwnedFd, room: Room, foreign: bool) -> Result<Self, Error> {
+        let most = room.frames as u32;
+        let frames = hoplab_abi::hoplab_resident_frames(fd.as_raw_fd(), most, foreign);
         let frames = NonNull::new(frames).ok_or(io::ErrorKind::NotFound.into());
         let frames = trying("the queue of a packet socket", frames)?;
         Ok(Ring { fd, frames, room })
