@@ -29,6 +29,9 @@ from hoplab.model.resolve.resolve import resolve
 USUAL = (10, 30, 100, 250, 1000, 2000)
 STATIONS_A_KM2 = 40
 STATIONS_A_FLOW = 20
+SHORT_S, LONG_S = 11.0, 110.0
+"""Virtual time of a run. A few stations pass seconds faster than anybody is told of them."""
+FEW = 30
 QUIET_S = 1.0
 """Virtual time before the first flow."""
 
@@ -63,17 +66,18 @@ def main() -> None:
     """Print a line for each number of stations, smallest first."""
     parser = argparse.ArgumentParser(prog="scale", description=__doc__.splitlines()[0])
     parser.add_argument("stations", nargs="*", type=int, default=USUAL)
-    parser.add_argument("--seconds", type=float, default=11.0, help="virtual, of each run")
+    parser.add_argument("--seconds", type=float, help="virtual, of each run")
     options = parser.parse_args()
     for stations in sorted(options.stations):
         walls: list[float] = []
+        seconds = options.seconds or (LONG_S if stations <= FEW else SHORT_S)
 
         def on_progress(progress: Progress, walls: list[float] = walls) -> None:
             walls.append(progress.wall_s)
 
         with tempfile.TemporaryDirectory(prefix="hoplab-bench-") as folder:
             request = RunRequest(
-                scenario(stations, options.seconds),
+                scenario(stations, seconds),
                 Sealed(select.chosen()),
                 out=Path(folder) / "run",
             )

@@ -29,7 +29,7 @@ from hoplab.model.keys.traffic import Sysctls, Tcp
 from hoplab.model.movement.trace import Trace
 
 MAX_STATIONS = 2000
-"""With DSR so many take 2.6 GB, and a guest has 8 GB at most."""
+"""With DSR so many take 2.5 GB, and a guest has 8 GB at most."""
 GENERATED = ("explicit", "chain", "grid", "pair", "random-waypoint", "mininet-wifi", "trace")
 """Kinds of topology that have no file in `topologies/`."""
 SPEEDS = ("min_speed_mps", "max_speed_mps")
