@@ -88,8 +88,7 @@ impl PathCache {
 
 /// Adds `nodes` unless a path of `list` has them as its beginning; a shorter beginning of the
 /// new path is replaced by it.
-fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr]) {
-    let members = Members::of(nodes);
+fn add(list: &mut VecDeque<Path>, size: usize, now: Instant, nodes: &[Ipv4Addr], members: Members) {
     if let Some(known) = list.iter_mut().find(|p| p.starts_with(nodes, members)) {
         // News of a beginning says nothing of the rest, so a longer path gets no younger.
         if known.nodes.len() == nodes.len() {
@@ -125,10 +124,11 @@ impl RouteCache for PathCache {
         if origin == Origin::Overheard && self.primary.iter().any(knows) {
             return;
         }
-        match origin {
-            Origin::Discovered => add(&mut self.primary, self.primary_size, now, path),
-            Origin::Overheard => add(&mut self.secondary, self.secondary_size, now, path),
-        }
+        let (list, size) = match origin {
+            Origin::Discovered => (&mut self.primary, self.primary_size),
+            Origin::Overheard => (&mut self.secondary, self.secondary_size),
+        };
+        add(list, size, now, path, members);
     }
 
     fn find(
