@@ -30,7 +30,7 @@ USUAL = (10, 30, 100, 250, 1000, 2000)
 STATIONS_A_KM2 = 40
 STATIONS_A_FLOW = 20
 SHORT_S, LONG_S = 11.0, 110.0
-"""Virtual time of a run. Those of a few stations pass faster than a run reports them."""
+"""Virtual time of a run. The seconds of a few stations pass faster than a run reports them."""
 FEW = 30
 QUIET_S = 1.0
 """Virtual time before the first flow."""
