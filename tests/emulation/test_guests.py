@@ -80,8 +80,7 @@ def test_a_guest_writes_to_its_own_folder_only(
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
 def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
     """The launcher with a shell for a kernel, as nobody where the tests run as root."""
-    launcher = open_folder / "launcher"
-    shutil.copytree(ahead.LAUNCHER, launcher)
+    program = shutil.copytree(ahead.LAUNCHER, open_folder / "launcher") / "__main__.py"
     for name in ("allowed", "other"):
         (open_folder / name).mkdir()
         (open_folder / name).chmod(0o777)
@@ -91,11 +90,12 @@ def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
         "core": min(os.sched_getaffinity(0)),
         "confinement": mode,
         "writable": [str(open_folder / "allowed")],
-        "command": ["/bin/sh", "-c", script],
     }
+    command = ["/bin/sh", "-c", script]
+    words = confined.launch(wanted, command)[len(ahead.LAUNCH) :]
     user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", str(launcher), json.dumps(wanted)],
+        ["/usr/bin/python3", "-I", "-S", program, *words],
         cwd=open_folder / "allowed",
         capture_output=True,
         text=True,
@@ -114,10 +114,10 @@ def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
         "core": min(os.sched_getaffinity(0)),
         "confinement": "none",
         "writable": [],
-        "command": ["/bin/cat", "/proc/self/personality"],
     }
+    command = ["/bin/cat", "/proc/self/personality"]
     done = subprocess.run(
-        [*ahead.LAUNCH, json.dumps(wanted)],
+        confined.launch(wanted, command),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -141,9 +141,9 @@ def test_descriptors_may_have_the_numbers_of_each_other(tmp_path: Path) -> None:
         "writable": [],
         "line": 3,
         "image": 20,
-        "command": ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))],
     }
-    launcher = [*ahead.LAUNCH, json.dumps(wanted)]
+    command = ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))]
+    launcher = confined.launch(wanted, command)
     done = subprocess.run(
         [sys.executable, "-c", EXCHANGED, *launcher], cwd=tmp_path, capture_output=True, text=True
     )
@@ -172,10 +172,10 @@ def test_a_machines_kernel_makes_no_socket(tmp_path: Path, mode: str) -> None:
         "core": min(os.sched_getaffinity(0)),
         "confinement": mode,
         "writable": [str(tmp_path)],
-        "command": ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS],
     }
+    command = ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS]
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", str(ahead.LAUNCHER), json.dumps(wanted)],
+        ["/usr/bin/python3", *confined.launch(wanted, command)[1:]],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -352,10 +352,35 @@ def test_a_launcher_that_cannot_start_the_kernel_says_why(
         uml.run_guest(OpenGuest(), ["true"])
 
 
+def test_a_launcher_loads_little(tmp_path: Path) -> None:
+    """Each guest waits for what it loads."""
+    wanted = {
+        "parent": os.getpid(),
+        "core": min(os.sched_getaffinity(0)),
+        "confinement": confined.confinement(),
+        "writable": [str(tmp_path)],
+        "readable": ["/"],
+    }
+    interpreter, *words = confined.launch(wanted, ["/bin/true"])
+    done = subprocess.run(
+        [interpreter, "-X", "importtime", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, (tmp_path / "console.log").read_text()
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"ctypes", "confine"} <= loaded
+    assert not loaded & {"collections", "contextlib", "enum", "json", "pathlib", "re", "typing"}
+
+
+def test_no_list_of_readable_files_is_empty() -> None:
+    """It would be none, with which a guest reads everything."""
+    with pytest.raises(ValueError, match="readable: an empty list"):
+        confined.launch({"readable": []}, ["/bin/true"])
+
+
 def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:
     """One whose starter has gone meanwhile ends before it becomes a guest."""
-    wanted = {"parent": 1 << 22, "core": 0, "confinement": "none", "writable": [], "command": []}
-    done = subprocess.run([*ahead.LAUNCH, json.dumps(wanted)], cwd=tmp_path)
+    wanted = {"parent": 1 << 22, "core": 0, "confinement": "none"}
+    done = subprocess.run(confined.launch(wanted, []), cwd=tmp_path)
     assert done.returncode == 1
     assert "has gone" in (tmp_path / "console.log").read_text()
 

@@ -113,7 +113,7 @@ def test_a_kernel_whose_last_page_has_no_room_for_the_c_library(
     # From 7.2 on, User-Mode Linux takes it that the last variable is in the stack's last page.
     more = f'":".join([{settings}] * 200), "LAST": "",'
     launcher.write_text(program.replace(settings, more))
-    monkeypatch.setattr(ahead, "LAUNCH", (*ahead.LAUNCH[:-1], str(launcher.parent)))
+    monkeypatch.setattr(ahead, "LAUNCH", (*ahead.LAUNCH[:-1], str(launcher)))
     booted = carried_out(tmp_path / "booted", "import os; print(os.listdir('/out'))")
     assert carried_out(tmp_path / "run", "import os; print(os.listdir('/out'))") == booted
     assert started == [False, True]

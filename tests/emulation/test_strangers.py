@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of strangers: what a sealed guest's root tries to read of the host, and does not get."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -90,7 +89,7 @@ int main(int count, char **paths)
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
 def test_an_ordinary_users_guest_too(open_folder: Path, mode: str) -> None:
     """The launcher with a small program for a kernel, as nobody where the tests run as root."""
-    shutil.copytree(ahead.LAUNCHER, open_folder / "launcher")
+    program = shutil.copytree(ahead.LAUNCHER, open_folder / "launcher") / "__main__.py"
     (open_folder / "reader.c").write_text(READER)
     kernel = open_folder / "reader"
     subprocess.run(["cc", "-static", "-o", kernel, open_folder / "reader.c"], check=True)
@@ -106,11 +105,12 @@ def test_an_ordinary_users_guest_too(open_folder: Path, mode: str) -> None:
         "confinement": mode,
         "writable": [str(open_folder / "own")],
         "readable": [str(kernel)],
-        "command": [str(kernel), *paths, f"/proc/{os.getpid()}/cmdline"],
     }
+    command = [str(kernel), *paths, f"/proc/{os.getpid()}/cmdline"]
+    words = confined.launch(wanted, command)[len(ahead.LAUNCH) :]
     user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", str(open_folder / "launcher"), json.dumps(wanted)],
+        ["/usr/bin/python3", "-I", "-S", program, *words],
         cwd=open_folder / "own",
         capture_output=True,
         text=True,

@@ -12,7 +12,8 @@ from pathlib import Path
 from hoplab.model.resources import IS_CHECKOUT, KERNEL_BUILD
 
 LAUNCHER = Path(__file__).with_name("launcher")
-LAUNCH = (sys.executable, "-I", "-S", str(LAUNCHER))
+LAUNCH = (sys.executable, "-I", "-S", str(LAUNCHER / "__main__.py"))
+"""Its file, as a folder takes Python twice as long."""
 FACTS = (*LAUNCH, "--facts")
 KERNEL = (str(KERNEL_BUILD), "--print-path")
 

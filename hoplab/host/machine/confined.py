@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,19 @@ def confinement() -> str:
 def environment() -> dict[str, str]:
     """Return the whole environment of every guest's kernel."""
     return dict(_facts()["environment"])
+
+
+def launch(wanted: Mapping[str, Any], command: Sequence[str]) -> list[str]:
+    """Return the command that becomes another one, as `hoplab.host.machine.launcher` says. A list
+    is a word for each value; None is no word. Raises `ValueError` for an empty ``readable``, which
+    would be no word either, and so allow everything."""
+    if wanted.get("readable") == []:
+        raise ValueError("readable: an empty list; expected at least the program itself")
+    words = []
+    for name, value in wanted.items():
+        values = [value] if isinstance(value, str | int) else value or []
+        words += [f"{name}={one}" for one in values]
+    return [*ahead.LAUNCH, *words, "--", *command]
 
 
 @dataclass(frozen=True)
@@ -53,10 +66,9 @@ class Start:
             "readable": self.readable,
             "line": line,
             "image": image,
-            "command": self.command,
         }
         return subprocess.Popen(
-            [*ahead.LAUNCH, json.dumps(wanted)],
+            launch(wanted, self.command),
             pass_fds=[number for number in (line, image) if number is not None],
             cwd=self.folder,
             stdin=self.stdin,

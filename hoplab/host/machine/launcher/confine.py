@@ -4,20 +4,21 @@ if no list of readable files is given.
 
 A guest's kernel is a process of its user. Root in the guest can mount any file of the host that
 this user may touch. Landlock (Linux 6.2 and newer) or else a user and mount namespace removes the
-right to write. Both need no privileges. The launcher has only the standard library. It alone may
-call `apply`, which binds the whole process.
+right to write. Both need no privileges. The launcher has only the standard library, and each module
+of that delays a guest. It alone may call `apply`, which binds the whole process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
 import stat
 import struct
-from collections.abc import Sequence
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LANDLOCK = "landlock"
 NAMESPACE = "namespace"
@@ -81,9 +82,11 @@ def available() -> str:
     """Return the strongest mode that this process may use. The function tries modes, and so binds
     the process."""
     for mode in (LANDLOCK, NAMESPACE):
-        with contextlib.suppress(OSError):
+        try:
             apply(mode, [], [])
-            return mode
+        except OSError:
+            continue
+        return mode
     return NONE
 
 
@@ -117,6 +120,9 @@ def rules(writable: Sequence[str], readable: Sequence[str] | None) -> int:
 
 
 def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
+    import contextlib
+    from pathlib import Path
+
     user, group, here = os.getuid(), os.getgid(), Path.cwd()
     if user == 0:
         _call("unshare", CLONE_NEWNS)
@@ -152,6 +158,9 @@ def _keep_alone(paths: Sequence[str]) -> None:
     Its /proc shows only this process. Through other processes of the user the kernel would show the
     whole root.
     """
+    import contextlib
+    from pathlib import Path
+
     kept = {path: os.open(path, os.O_PATH) for path in sorted({*paths}, key=len)}
     root = os.fsencode(SCAFFOLD)
     _call("mount", b"none", root, b"tmpfs", 0, None)
@@ -203,7 +212,8 @@ def _mount_attributes(path: bytes, added: int, removed: int) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    Path(path).write_text(text, encoding="ascii")
+    with open(path, "w", encoding="ascii") as file:  # noqa: PTH123
+        file.write(text)
 
 
 def _prctl(option: int, value: int) -> None:
