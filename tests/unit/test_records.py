@@ -145,6 +145,17 @@ def test_arrow_and_python_read_the_same(tmp_path: Path) -> None:
     assert whole.to_pylist() == rows
 
 
+def test_any_text_can_be_recorded(tmp_path: Path) -> None:
+    """Also what is no Unicode, as a program's name may be: Arrow refuses such a line."""
+    rows = [{**EVENT, "detail": detail} for detail in ('":\n\u2028', "é", "\udc80")]
+    records = Records(tmp_path)
+    for row in rows:
+        records.add("events", **row)
+    records.close()
+    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line) for line in lines[:-1]] == rows
+
+
 def test_a_column_that_may_be_null_may_not_be_missing(tmp_path: Path) -> None:
     (row,) = frames(0.5)
     lacking = {key: value for key, value in row.items() if key != "ttl"}

@@ -171,12 +171,14 @@ def test_variants_that_differ_in_sack_are_told(
 
 def test_a_connection_is_noted_once_its_syn_is_acknowledged(tmp_path: Path) -> None:
     from hoplab.guest.probes.options import SackNotes
+    from hoplab.guest.probes.sockets import Info
 
     notes = SackNotes(tmp_path)
-    notes.note("flow0", {"bytes_acked": 0, "options": 0})
+    told = Info(*[0] * (len(Info._fields) - 2))
+    notes.note("flow0", told)
     assert not list(tmp_path.iterdir())
     for options in (7, 0):
-        notes.note("flow0", {"bytes_acked": 1, "options": options})
+        notes.note("flow0", told._replace(bytes_acked=1, options=options))
     (line,) = (tmp_path / "sack.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == {"flow": "flow0", "sack": True}
 

@@ -64,7 +64,7 @@ class Socket:
 
     ends: Ends
     inode: int
-    info: dict[str, Any]
+    info: sockets.Info | None
 
 
 class Diag:
@@ -220,19 +220,20 @@ class Connections:
             own = (a for a, name in self._station_of.items() if name == station)
             far = next((f for a in own if (f := now[peer].get((peer_port, a, port)))), None)
         for sign, sender, receiver in ((">", near, far), ("<", far, near)):
-            if sender is not None and sender.info.get("bytes_acked", 0) > 1:  # 1 is the SYN's
+            info = None if sender is None else sender.info
+            if info is not None and info.bytes_acked > 1:  # 1 is the SYN's
                 name = f"{owner}:{port}{sign}{peer or address}:{peer_port}"
-                self._row(name, sender, receiver, t_s)
+                self._row(name, info, receiver, t_s)
 
-    def _row(self, name: str, sender: Socket, receiver: Socket | None, t_s: float) -> None:
-        self._sack.note(name, sender.info)
-        row = {**sockets.sender_row(sender.info), "t_s": t_s, **NONE}
+    def _row(self, name: str, sender: sockets.Info, receiver: Socket | None, t_s: float) -> None:
+        self._sack.note(name, sender)
+        row = {**sockets.sender_row(sender), "t_s": t_s, **NONE}
         previous = self._last.get(name)
         if previous is not None and previous["t_s"] == t_s:
             return
         delivered = previous["delivered_bytes"] if previous else row["acked_bytes"]
         if receiver is not None and receiver.info:
-            delivered = receiver.info["bytes_received"]
+            delivered = receiver.info.bytes_received
         row["delivered_bytes"] = delivered
         self._records.add("tcp", flow=name, **row)
         self._last[name] = row

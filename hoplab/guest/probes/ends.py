@@ -13,10 +13,10 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from hoplab.guest.network.inside import NAMES
-from hoplab.guest.probes.sockets import TCPI_OPT_ECN, SocketProbe, rate_kbps
+from hoplab.guest.probes.sockets import Info, SocketProbe
 
 DEVICE = Path("/dev/hoplab-sockets")
 HOPLAB_SOCKETS = 0x6804
@@ -28,17 +28,12 @@ TAKEN = struct.Struct("=20xI")
 END = struct.Struct("=iHH16s16s")
 """Descriptor of a namespace; ports and addresses of a connection, first those of its end there."""
 VALUES = struct.Struct("=3Q10IH5Bx")
+"""The fields of `Info`."""
 MOST_VALUES = 1 << 16
 """Values in an answer, a twentieth of what the kernel allows."""
-VALUE_NAMES = (
-    *("bytes_acked", "bytes_received", "estimate_kbps"),
-    *("rto", "unacked", "lost", "rtt", "rttvar", "snd_ssthresh", "snd_cwnd", "total_retrans"),
-    *("min_rtt", "marked", "total_rto", "ca_state", "backoff", "options"),
-)
 MAPPED = bytes(10) + b"\xff\xff"
 
 Address = tuple[str, int]
-Info = dict[str, Any]
 Pair = tuple[Info | None, Info | None]
 """What `SocketProbe.connection` returns, of both ends."""
 
@@ -154,8 +149,8 @@ class ByCall:
 
 
 def _pairs(values: memoryview) -> Iterable[Pair]:
-    found = map(_info, VALUES.iter_unpack(values))
-    return zip(found, found, strict=True)
+    ends = iter([Info._make(end) if end[-1] else None for end in VALUES.iter_unpack(values)])
+    return zip(ends, ends, strict=True)
 
 
 def _octets(address: str) -> bytes:
@@ -163,17 +158,6 @@ def _octets(address: str) -> bytes:
     if ":" in address:
         return socket.inet_pton(socket.AF_INET6, address)
     return MAPPED + socket.inet_aton(address)
-
-
-def _info(values: tuple[int, ...]) -> Info | None:
-    *told, has_estimate, is_there = values
-    if not is_there:
-        return None
-    info: Info = dict(zip(VALUE_NAMES, told, strict=True))
-    info["estimate_kbps"] = rate_kbps(info["estimate_kbps"]) if has_estimate else None
-    if not info["options"] & TCPI_OPT_ECN:
-        info["marked"] = None
-    return info
 
 
 def reader(probes: Mapping[str, SocketProbe]) -> Reader:

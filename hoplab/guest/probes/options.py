@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+from hoplab.guest.probes.sockets import Info
 from hoplab.model import writing
 
 TCPI_OPT_SACK = 2
@@ -20,12 +20,12 @@ class SackNotes:
         self._path = raw / "sack.jsonl"
         self._noted: set[str] = set()
 
-    def note(self, name: str, info: dict[str, Any]) -> None:
+    def note(self, name: str, info: Info) -> None:
         """Note what a connection has agreed on, if its SYN has been acknowledged. ``info`` is from
         the sender's socket."""
-        if name in self._noted or info["bytes_acked"] == 0:
+        if name in self._noted or info.bytes_acked == 0:
             return
         self._noted.add(name)
-        line = json.dumps({"flow": name, "sack": bool(info["options"] & TCPI_OPT_SACK)})
+        line = json.dumps({"flow": name, "sack": bool(info.options & TCPI_OPT_SACK)})
         with writing.added(self._path) as file:
             file.write(line + "\n")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hoplab.guest.network.namespaces import Namespaces
-from hoplab.guest.probes.ends import ByCall, Connection, Info, Pair, Times, reader
+from hoplab.guest.probes.ends import ByCall, Connection, Pair, Times, reader
 from hoplab.guest.probes.options import SackNotes
-from hoplab.guest.probes.sockets import SocketProbe, sender_row
+from hoplab.guest.probes.sockets import Info, SocketProbe, sender_row
 from hoplab.guest.probes.standby import StandbyProbe
 from hoplab.guest.probes.subflows import Subflows
 from hoplab.guest.probes.wifi_queues import WifiQueues
@@ -180,7 +180,7 @@ class Sampler:
         row = sender_row(sender)
         row["t_s"] = t_s
         row["delivered_bytes"] = (
-            receiver["bytes_received"]
+            receiver.bytes_received
             if receiver is not None
             else (previous["delivered_bytes"] if previous else 0)
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from hoplab.guest.network.netlink import DUMP, Conversation, Refused, attribute, attributes
 
@@ -50,9 +50,47 @@ FIELDS = {
 }
 DELIVERED_CE_AT = 196
 """Offset of tcpi_delivered_ce, since 4.18."""
+UINT = struct.Struct("=I")
+USHORT = struct.Struct("=H")
 TOTAL_RTO_AT = 240
 """Offset of tcpi_total_rto, since 6.7."""
 TCPI_OPT_ECN = 8
+
+
+class Info(NamedTuple):
+    """What a TCP socket says of itself: values of struct tcp_info (linux/tcp.h), by their names
+    there. Times are in us."""
+
+    bytes_acked: int
+    bytes_received: int
+    estimate: int
+    """The congestion control's own one of the path's rate, in octets a second."""
+    rto: int
+    unacked: int
+    lost: int
+    rtt: int
+    rttvar: int
+    snd_ssthresh: int
+    snd_cwnd: int
+    total_retrans: int
+    min_rtt: int
+    delivered_ce: int | None
+    """None, as ``total_rto``, if the kernel is older than this."""
+    total_rto: int | None
+    ca_state: int
+    backoff: int
+    options: int
+    has_estimate: int = 0
+    is_there: int = 1
+
+    @property
+    def estimate_kbps(self) -> float | None:
+        return round(self.estimate * 8e-3, 3) if self.has_estimate else None
+
+    @property
+    def marked(self) -> int | None:
+        """Packets that arrived with a mark, if the connection uses ECN."""
+        return self.delivered_ce if self.options & TCPI_OPT_ECN else None
 
 
 class SocketProbe:
@@ -70,9 +108,9 @@ class SocketProbe:
         """Have the kernel number this socket now, as the first question would."""
         self._diag.take_number()
 
-    def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> dict[str, Any] | None:
-        """Return the values of the connection's tcp_info that `FIELDS` names, its ``total_rto`` and
-        ``estimate_kbps``. None if there is no such connection. Ends are (address, port)."""
+    def connection(self, local: tuple[str, int], remote: tuple[str, int]) -> Info | None:
+        """Return what the connection's socket says. None if there is no such connection. Ends are
+        (address, port)."""
         family = socket.AF_INET6 if ":" in local[0] else socket.AF_INET
         request = REQUEST.pack(
             family,
@@ -95,7 +133,7 @@ class SocketProbe:
             raise
         if answer[1] == LISTENING:
             return None
-        return info_of(answer[MESSAGE_BYTES:]) or None
+        return info_of(answer[MESSAGE_BYTES:])
 
     def all(self, protocol: int) -> list[bytes]:
         """Return the answer for each connected socket of IPv4, from its struct inet_diag_msg on.
@@ -116,49 +154,47 @@ class SocketProbe:
         self._diag.close()
 
 
-def info_of(about: memoryview) -> dict[str, Any]:
-    """Return the values in one socket's attributes; empty if it has none."""
-    info: dict[str, Any] = {}
-    estimate_kbps = None
-    for kind, value in attributes(about):
-        if kind == INET_DIAG_INFO:
-            fields = INFO.unpack_from(value)
-            info = {name: fields[i] for i, name in FIELDS.items()}
-            told = len(value) >= TOTAL_RTO_AT + 2
-            info["total_rto"] = struct.unpack_from("=H", value, TOTAL_RTO_AT)[0] if told else None
-            info["marked"] = None
-            if info["options"] & TCPI_OPT_ECN and len(value) >= DELIVERED_CE_AT + 4:
-                info["marked"] = struct.unpack_from("=I", value, DELIVERED_CE_AT)[0]
-        elif kind == INET_DIAG_BBRINFO:
-            # The congestion control's own estimate of the path's rate; BBR and tcpw have one.
-            low, high = BANDWIDTH.unpack_from(value)
-            estimate_kbps = rate_kbps(high << 32 | low)
-    if info:
-        info["estimate_kbps"] = estimate_kbps
-    return info
+def info_of(about: memoryview) -> Info | None:
+    """Return the values in one socket's attributes; None if it has none."""
+    told = dict(attributes(about))
+    if INET_DIAG_INFO not in told:
+        return None
+    value = told[INET_DIAG_INFO]
+    fields = INFO.unpack_from(value)
+    estimate = 0
+    if INET_DIAG_BBRINFO in told:  # BBR and tcpw have one
+        low, high = BANDWIDTH.unpack_from(told[INET_DIAG_BBRINFO])
+        estimate = high << 32 | low
+    return Info(
+        **{name: fields[i] for i, name in FIELDS.items()},
+        estimate=estimate,
+        delivered_ce=_at(DELIVERED_CE_AT, UINT, value),
+        total_rto=_at(TOTAL_RTO_AT, USHORT, value),
+        has_estimate=int(INET_DIAG_BBRINFO in told),
+    )
 
 
-def rate_kbps(octets_per_s: int) -> float:
-    return round(octets_per_s * 8e-3, 3)
+def _at(offset: int, kind: struct.Struct, value: memoryview) -> int | None:
+    return kind.unpack_from(value, offset)[0] if len(value) >= offset + kind.size else None
 
 
-def sender_row(info: dict[str, Any]) -> dict[str, Any]:
+def sender_row(info: Info) -> dict[str, Any]:
     """Return the columns of table `tcp` that come from the sending socket."""
     return {
-        "acked_bytes": info["bytes_acked"],
-        "cwnd": info["snd_cwnd"],
+        "acked_bytes": info.bytes_acked,
+        "cwnd": info.snd_cwnd,
         # The kernel's "infinite" start value means that no loss has set ssthresh yet.
-        "ssthresh": None if info["snd_ssthresh"] >= 0x7FFFFFFF else info["snd_ssthresh"],
-        "rtt_ms": info["rtt"] / 1000,
-        "rttvar_ms": info["rttvar"] / 1000,
-        "min_rtt_ms": info["min_rtt"] / 1000,
-        "rto_ms": info["rto"] / 1000,
-        "backoff": info["backoff"],
-        "ca_state": CA_STATES[min(info["ca_state"], 4)],
-        "retransmits": info["total_retrans"],
-        "timeouts": info["total_rto"],
-        "in_flight": info["unacked"],
-        "lost": info["lost"],
-        "estimate_kbps": info["estimate_kbps"],
-        "marked": info["marked"],
+        "ssthresh": None if info.snd_ssthresh >= 0x7FFFFFFF else info.snd_ssthresh,
+        "rtt_ms": info.rtt / 1000,
+        "rttvar_ms": info.rttvar / 1000,
+        "min_rtt_ms": info.min_rtt / 1000,
+        "rto_ms": info.rto / 1000,
+        "backoff": info.backoff,
+        "ca_state": CA_STATES[info.ca_state if info.ca_state < 4 else 4],
+        "retransmits": info.total_retrans,
+        "timeouts": info.total_rto,
+        "in_flight": info.unacked,
+        "lost": info.lost,
+        "estimate_kbps": info.estimate_kbps,
+        "marked": info.marked,
     }

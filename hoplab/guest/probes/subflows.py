@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hoplab.guest.network.netlink import attributes
-from hoplab.guest.probes.sockets import MESSAGE_BYTES, SocketProbe, info_of, sender_row
+from hoplab.guest.probes.sockets import (
+    INET_DIAG_INFO,
+    MESSAGE_BYTES,
+    Info,
+    SocketProbe,
+    info_of,
+    sender_row,
+)
 from hoplab.model.network.multipath import Path
 from hoplab.model.network.plan import Conversation
 
 IPPROTO_MPTCP = 262
-INFO, ULP = 2, 19
-"""INET_DIAG_INFO, INET_DIAG_ULP_INFO."""
+ULP = 19
+"""INET_DIAG_ULP_INFO."""
 ULP_MPTCP = 3
 TOKEN_LOC, FLAGS = 2, 8
 BACKUP = 0x10 | 0x20
@@ -101,7 +108,7 @@ class Subflows:
 
 def _tcp(
     probe: SocketProbe,
-) -> Iterator[tuple[tuple[str, int], tuple[str, int], int, int, dict[str, Any]]]:
+) -> Iterator[tuple[tuple[str, int], tuple[str, int], int, int, Info]]:
     """Yield each MPTCP subflow of a station: its ends, token, flags and values."""
     for message in probe.all(socket.IPPROTO_TCP):
         told = dict(attributes(memoryview(message)[MESSAGE_BYTES:]))
@@ -112,7 +119,7 @@ def _tcp(
             continue
         subflow = dict(attributes(ulp[ULP_MPTCP]))
         info = info_of(memoryview(message)[MESSAGE_BYTES:])
-        if TOKEN_LOC in subflow and info:
+        if TOKEN_LOC in subflow and info is not None:
             (token,) = struct.unpack_from("=I", subflow[TOKEN_LOC])
             (flags,) = struct.unpack_from("=I", subflow.get(FLAGS, bytes(4)))
             near, far = _ends(message)
@@ -130,7 +137,7 @@ def _received(probe: SocketProbe, conversation: Conversation) -> int:
     for message in probe.all(IPPROTO_MPTCP):
         (_, here), (_, there) = _ends(message)
         told = dict(attributes(memoryview(message)[MESSAGE_BYTES:]))
-        if (here, there) == ports and len(told.get(INFO, b"")) >= BYTES_RECEIVED_AT + 8:
-            (octets,) = struct.unpack_from("=Q", told[INFO], BYTES_RECEIVED_AT)
+        if (here, there) == ports and len(told.get(INET_DIAG_INFO, b"")) >= BYTES_RECEIVED_AT + 8:
+            (octets,) = struct.unpack_from("=Q", told[INET_DIAG_INFO], BYTES_RECEIVED_AT)
             return int(octets)
     return 0

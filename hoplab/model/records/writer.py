@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from hoplab.model import writing
 from hoplab.model.records.schema import TABLES
 
@@ -21,12 +23,11 @@ def write(raw: Path, table: str, rows: Iterable[Mapping[str, Any]], add: bool = 
         file.writelines(map(_line, rows))
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
-"""`json.dumps` makes one for each row unless all its options are the defaults."""
-
-
 def _line(row: Mapping[str, Any]) -> str:
-    return _ENCODER.encode(row) + "\n"
+    try:
+        return to_json(row).decode() + "\n"
+    except PydanticSerializationError:  # a text that is no Unicode, which JSON can still tell
+        return json.dumps(row) + "\n"
 
 
 class Records:

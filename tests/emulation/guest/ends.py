@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hoplab.guest.network.inside import inside
@@ -28,6 +28,7 @@ from hoplab.guest.probes.ends import (
     ByCall,
     BySockDiag,
     Connection,
+    Pair,
     Times,
     reader,
 )
@@ -99,6 +100,17 @@ def ended() -> Connection:
     return connection
 
 
+def told(pairs: Iterable[Pair]) -> list[list[dict[str, Any] | None]]:
+    """Both ends of each connection, with what follows from their values."""
+    return [
+        [
+            end and {**end._asdict(), "estimate_kbps": end.estimate_kbps, "marked": end.marked}
+            for end in pair
+        ]
+        for pair in pairs
+    ]
+
+
 def refusal(call: Callable[[], object]) -> str:
     try:
         call()
@@ -138,7 +150,7 @@ def slept(
     """What comes of ten samples, in the order of calls, and when each call returned."""
     times = Times(begin_ns, interval_ns, 10)
     return [
-        {"samples": [list(pairs) for pairs in part], "ns": time.monotonic_ns() - begin_ns}
+        {"samples": [told(pairs) for pairs in part], "ns": time.monotonic_ns() - begin_ns}
         for part in reader.sleep(going, times)
     ]
 
@@ -164,8 +176,8 @@ def main() -> None:
     wire(namespaces)
     four, six = ADDRESSES["b"]
     waiting = ended()
-    told = (("bbr", four), ("cubic", six), ("bbr", six), ("cubic", MAPPED))
-    carriers = [carried(*one) for one in told]
+    wanted = (("bbr", four), ("cubic", six), ("bbr", six), ("cubic", MAPPED))
+    carriers = [carried(*one) for one in wanted]
     for _, sender, _ in carriers:
         sender.sendall(bytes(20_000))  # which is on its way when it is read
     connections = [connection for connection, _, _ in carriers]
@@ -180,12 +192,12 @@ def main() -> None:
     print(
         json.dumps(
             {
-                "by_call": by_call,
-                "by_diag": by_diag,
+                "by_call": told(by_call),
+                "by_diag": told(by_diag),
                 "again": again,
                 "asleep": asleep,
                 "late": slept(called, connections[:1], 0),
-                "last": list(BySockDiag(probes).read(connections[:1])),
+                "last": told(BySockDiag(probes).read(connections[:1])),
                 "nobody": slept(called, [], time.monotonic_ns()),
                 "disturbed": disturbed(called, connections[:1]),
                 "refusals": refusals(),

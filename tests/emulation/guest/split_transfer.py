@@ -26,7 +26,7 @@ from hoplab.guest.lab.cleanup import CleanUp
 from hoplab.guest.lab.job import prepare
 from hoplab.guest.lab.started import Started, started
 from hoplab.guest.network.inside import inside
-from hoplab.guest.probes.sockets import SocketProbe
+from hoplab.guest.probes.sockets import Info, SocketProbe
 from hoplab.guest.routing import daemons as routing
 from hoplab.guest.routing import split
 from hoplab.guest.system.processes import Daemon, wait_until
@@ -127,7 +127,8 @@ def transfer(stage: Started, size: int, every_s: float, away_s: float, limit_s: 
     far = (conversation.destination_address, conversation.server_port)
     at_source = SocketProbe(conversation.flow.source)
     at_destination = SocketProbe(conversation.flow.destination)
-    forged, last = 0, {}
+    forged = 0
+    last: Info | None = None
     killed_at: float | None = None
     next_kill_s = every_s
     while receiver.thread.is_alive() and clock.now_s() < limit_s:
@@ -144,7 +145,7 @@ def transfer(stage: Started, size: int, every_s: float, away_s: float, limit_s: 
         if sent is not None and came is not None:
             last = sent
             # The SYN's number counts as acknowledged; it is no byte.
-            forged = max(forged, sent["bytes_acked"] - 1 - came["bytes_received"])
+            forged = max(forged, sent.bytes_acked - 1 - came.bytes_received)
     if receiver.thread.is_alive():
         _told(stage)
     connection.close()
@@ -156,8 +157,8 @@ def transfer(stage: Started, size: int, every_s: float, away_s: float, limit_s: 
         "virtual_s": round(clock.now_s(), 1),
         "kills": proxies.kills,
         "ahead_bytes": forged,
-        "retransmits": last.get("total_retrans"),
-        "timeouts": last.get("total_rto"),
+        "retransmits": last and last.total_retrans,
+        "timeouts": last and last.total_rto,
     }
 
 
