@@ -42,6 +42,10 @@ def _run() -> None:
             os.environ["PATH"] = SYSTEMS_OWN
         # Pydantic would look for plug-ins in the metadata of every installed package.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        if sys.argv[1:2] == ["run"]:
+            # Arrow and Plotly would load NumPy where it is installed. That takes as long as a tenth
+            # of a short run, and nothing here computes with it.
+            sys.modules["numpy"] = None  # type: ignore[assignment]
         with signals.postponed(), memory.uncollected():
             # Here, where signals are known already and wait for the end of the imports. Libraries
             # make other errors of a signal's exception meanwhile.

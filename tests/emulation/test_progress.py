@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run says how far it is for each second, also for those that the lab sleeps through."""
 
+import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 from hoplab.host import results
@@ -41,3 +44,20 @@ def test_each_second_has_the_goodput_of_the_last_one(tmp_path: Path) -> None:
 
 def test_seconds_between_two_samples_are_told_too(tmp_path: Path) -> None:
     assert [progress.t_s for progress in told(tmp_path / "run", 0.3)] == EACH_SECOND
+
+
+def test_a_run_loads_no_numpy(tmp_path: Path) -> None:
+    """Arrow and Plotly load it where it is installed, for which a run has no use."""
+    assert importlib.util.find_spec("numpy") is not None
+    document = 'duration_s = 1\n[topology]\nkind = "chain"\nstations = 2\n'
+    (tmp_path / "scenario.toml").write_text(document)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hoplab", "run", "scenario.toml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"pyarrow.lib", "plotly.graph_objects"} <= loaded
+    assert not any(name.startswith("numpy.") for name in loaded)
