@@ -152,9 +152,9 @@ def test_a_full_disk_keeps_records_and_says_so(
 
 def test_a_note_that_is_no_longer_needs_no_space(tmp_path: Path) -> None:
     path = tmp_path / "note.json"
-    inplace.write(path, {"error": None}, reserve=4096)
+    inplace.write(path, {"error": None}, room=4096)
     before = path.stat()
-    inplace.write(path, {"error": "x" * 4000}, reserve=0)
+    inplace.write(path, {"error": "x" * 4000}, room=0)
     assert path.stat().st_ino == before.st_ino
     assert path.stat().st_blocks <= before.st_blocks
     assert len(json.loads(path.read_text())["error"]) == 4000

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -36,4 +35,4 @@ class Account:
         """Write the present state, with room for an error message until the lab has ended."""
         room = ROOM if self.status is None else 0
         text = asdict(self)
-        inplace.write(out / "raw" / "verdict.json", text, len(json.dumps(text, indent=1)) + room)
+        inplace.write(out / "raw" / "verdict.json", text, room)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import subprocess
 import time
 from collections.abc import Mapping
@@ -61,7 +60,7 @@ def begin(
         manifest = manifest.updated(branch=_branch(scenario.branch))
     elif branch is not None:
         manifest = manifest.updated(branch={**branch, "past": _sha256(scenario)})
-    write(out, manifest, reserve=len(json.dumps(manifest.document(), indent=1)) + ROOM)
+    write(out, manifest, ROOM)
 
 
 def _branch(branch: ResolvedBranch) -> dict[str, Any]:
@@ -73,9 +72,9 @@ def _sha256(scenario: Resolved) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write(out: Path, manifest: Manifest, reserve: int = 0) -> None:
-    """Write the manifest in place, with ``reserve`` bytes of room after it."""
-    inplace.write(out / manifests.NAME, manifest.document(), reserve)
+def write(out: Path, manifest: Manifest, room: int = 0) -> None:
+    """Write the manifest in place, with ``room`` for so many bytes more."""
+    inplace.write(out / manifests.NAME, manifest.document(), room)
 
 
 def _sealed_versions(scenario: Resolved, sealed: Machine) -> dict[str, str]:

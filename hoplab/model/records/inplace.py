@@ -12,13 +12,13 @@ from typing import Any
 from hoplab.model.writing import over
 
 
-def write(path: Path, value: Any, reserve: int = 0) -> None:
+def write(path: Path, value: Any, room: int = 0) -> None:
     """Write ``value`` over the old contents. If the text is no longer than the file was, it needs
-    no space. Blanks fill the file up to ``reserve`` bytes.
+    no space. ``room`` blanks follow it.
 
     Raises `OSError` if there is no space. The file is then damaged, but as long as it was.
     """
-    text = json.dumps(value, indent=1).encode().ljust(reserve) + b"\n"
+    text = json.dumps(value, indent=1).encode() + b" " * room + b"\n"
     descriptor = over(path)
     try:
         if os.pwrite(descriptor, text, 0) < len(text):
