@@ -128,6 +128,12 @@ def hoplab() -> Hoplab:
     return call
 
 
+def told_here(confinement: str, **more: object) -> dict[str, object]:
+    """Return a launcher's words for a guest on any core, beside its command."""
+    core = min(os.sched_getaffinity(0))
+    return {"parent": os.getpid(), "core": core, "confinement": confinement, **more}
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user may reach, unlike pytest's own."""

@@ -18,7 +18,7 @@ from hoplab.host.machine.sealed import Machine
 from hoplab.host.machine.uml import Streams
 from hoplab.host.machine.watch import Limits
 from hoplab.model.errors import GuestFailed
-from tests.emulation.conftest import HOPLAB, Hoplab, chain, in_private_mounts
+from tests.emulation.conftest import HOPLAB, Hoplab, chain, in_private_mounts, told_here
 
 NOBODY = 65534
 LIKE_A_CONTAINER = """
@@ -78,24 +78,21 @@ def test_a_guest_writes_to_its_own_folder_only(
 
 
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
-def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
+def test_an_ordinary_user_is_confined_too(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
     """The launcher with a shell for a kernel, as nobody where the tests run as root."""
     program = shutil.copytree(ahead.LAUNCHER, open_folder / "launcher") / "__main__.py"
     for name in ("allowed", "other"):
         (open_folder / name).mkdir()
         (open_folder / name).chmod(0o777)
     script = f"echo a >{open_folder}/allowed/a; echo b >{open_folder}/other/b; id -u"
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": mode,
-        "writable": [str(open_folder / "allowed")],
-    }
+    wanted = told_here(mode, writable=[str(open_folder / "allowed")])
     command = ["/bin/sh", "-c", script]
-    words = confined.launch(wanted, command)[len(ahead.LAUNCH) :]
+    monkeypatch.setattr(ahead, "LAUNCH", ("/usr/bin/python3", "-I", "-S", str(program)))
     user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", program, *words],
+        confined.launch(wanted, command),
         cwd=open_folder / "allowed",
         capture_output=True,
         text=True,
@@ -109,12 +106,7 @@ def test_an_ordinary_user_is_confined_too(open_folder: Path, mode: str) -> None:
 
 def test_a_kernel_starts_without_random_addresses(tmp_path: Path) -> None:
     """Newer kernels start themselves anew otherwise."""
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": "none",
-        "writable": [],
-    }
+    wanted = told_here("none", writable=[])
     command = ["/bin/cat", "/proc/self/personality"]
     done = subprocess.run(
         confined.launch(wanted, command),
@@ -134,14 +126,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def test_descriptors_may_have_the_numbers_of_each_other(tmp_path: Path) -> None:
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": "none",
-        "writable": [],
-        "line": 3,
-        "image": 20,
-    }
+    wanted = told_here("none", writable=[], line=3, image=20)
     command = ["/bin/readlink", *(f"/proc/self/fd/{n}" for n in (3, 20, 21))]
     launcher = confined.launch(wanted, command)
     done = subprocess.run(
@@ -167,12 +152,7 @@ for family, kind in ((2, 2), (2, 1), (10, 2), (16, 3), (1, 1)):
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
 def test_a_machines_kernel_makes_no_socket(tmp_path: Path, mode: str) -> None:
     """The launcher with Python for a kernel: UDP, TCP, IPv6, netlink, the file system's."""
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": mode,
-        "writable": [str(tmp_path)],
-    }
+    wanted = told_here(mode, writable=[str(tmp_path)])
     command = ["/usr/bin/python3", "-I", "-S", "-c", SOCKETS]
     done = subprocess.run(
         ["/usr/bin/python3", *confined.launch(wanted, command)[1:]],
@@ -354,13 +334,7 @@ def test_a_launcher_that_cannot_start_the_kernel_says_why(
 
 def test_a_launcher_loads_little(tmp_path: Path) -> None:
     """Each guest waits for what it loads."""
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": confined.confinement(),
-        "writable": [str(tmp_path)],
-        "readable": ["/"],
-    }
+    wanted = told_here(confined.confinement(), writable=[str(tmp_path)], readable=["/"])
     interpreter, *words = confined.launch(wanted, ["/bin/true"])
     done = subprocess.run(
         [interpreter, "-X", "importtime", *words], cwd=tmp_path, capture_output=True, text=True
@@ -373,8 +347,9 @@ def test_a_launcher_loads_little(tmp_path: Path) -> None:
 
 def test_no_list_of_readable_files_is_empty() -> None:
     """It would be none, with which a guest reads everything."""
-    with pytest.raises(ValueError, match="readable: an empty list"):
-        confined.launch({"readable": []}, ["/bin/true"])
+    for readable in ([], ()):
+        with pytest.raises(ValueError, match="readable: an empty list"):
+            confined.launch({"readable": readable}, ["/bin/true"])
 
 
 def test_a_launcher_outlives_nobody(tmp_path: Path) -> None:

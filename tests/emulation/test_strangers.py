@@ -12,6 +12,7 @@ from hoplab.host.machine import ahead, confined, select, uml
 from hoplab.host.machine.guests import OpenGuest, SealedGuest
 from hoplab.host.machine.launcher.confine import LANDLOCK, NAMESPACE
 from hoplab.host.machine.uml import Streams
+from tests.emulation.conftest import told_here
 
 NOBODY = 65534
 SECRET = "what nobody else may read"
@@ -87,7 +88,9 @@ int main(int count, char **paths)
 
 
 @pytest.mark.parametrize("mode", [LANDLOCK, NAMESPACE])
-def test_an_ordinary_users_guest_too(open_folder: Path, mode: str) -> None:
+def test_an_ordinary_users_guest_too(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
     """The launcher with a small program for a kernel, as nobody where the tests run as root."""
     program = shutil.copytree(ahead.LAUNCHER, open_folder / "launcher") / "__main__.py"
     (open_folder / "reader.c").write_text(READER)
@@ -99,18 +102,12 @@ def test_an_ordinary_users_guest_too(open_folder: Path, mode: str) -> None:
         (open_folder / place).write_text("")
         (open_folder / place).chmod(0o666)
     paths = [str(open_folder / "own" / "mine"), str(open_folder / "secret"), "/etc/passwd"]
-    wanted = {
-        "parent": os.getpid(),
-        "core": min(os.sched_getaffinity(0)),
-        "confinement": mode,
-        "writable": [str(open_folder / "own")],
-        "readable": [str(kernel)],
-    }
+    wanted = told_here(mode, writable=[str(open_folder / "own")], readable=[str(kernel)])
     command = [str(kernel), *paths, f"/proc/{os.getpid()}/cmdline"]
-    words = confined.launch(wanted, command)[len(ahead.LAUNCH) :]
+    monkeypatch.setattr(ahead, "LAUNCH", ("/usr/bin/python3", "-I", "-S", str(program)))
     user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        ["/usr/bin/python3", "-I", "-S", program, *words],
+        confined.launch(wanted, command),
         cwd=open_folder / "own",
         capture_output=True,
         text=True,

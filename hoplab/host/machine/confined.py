@@ -32,7 +32,8 @@ def launch(wanted: Mapping[str, Any], command: Sequence[str]) -> list[str]:
     """Return the command that becomes another one, as `hoplab.host.machine.launcher` says. A list
     is a word for each value; None is no word. Raises `ValueError` for an empty ``readable``, which
     would be no word either, and so allow everything."""
-    if wanted.get("readable") == []:
+    readable = wanted.get("readable")
+    if readable is not None and not readable:
         raise ValueError("readable: an empty list; expected at least the program itself")
     words = []
     for name, value in wanted.items():

@@ -128,9 +128,10 @@ def _namespace(writable: Sequence[str], readable: Sequence[str] | None) -> None:
         _call("unshare", CLONE_NEWNS)
     else:
         _call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{user} {user} 1")
-        _write("/proc/self/gid_map", f"{group} {group} 1")
+        own = Path("/proc/self")
+        (own / "setgroups").write_text("deny", encoding="ascii")
+        (own / "uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+        (own / "gid_map").write_text(f"{group} {group} 1", encoding="ascii")
     _call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
     if readable is not None:
         _keep_alone([*readable, *writable, str(here), f"/proc/{os.getpid()}", DEVICE])
@@ -209,11 +210,6 @@ def _no_network() -> None:
 def _mount_attributes(path: bytes, added: int, removed: int) -> None:
     attributes = struct.pack("QQQQ", added, removed, 0, 0)
     _syscall(MOUNT_SETATTR, AT_FDCWD, path, AT_RECURSIVE, attributes, len(attributes))
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as file:  # noqa: PTH123
-        file.write(text)
 
 
 def _prctl(option: int, value: int) -> None:
