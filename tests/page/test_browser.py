@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live page in a real browser: a run that it follows, and a network that it takes part in."""
 
+import asyncio
+import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,9 +15,12 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from starlette.requests import Request
+from starlette.responses import Response
 
 from hoplab.host import results
 from hoplab.model.resources import PACKAGE, PROJECT
+from hoplab.show.live import server as live
 from hoplab.show.live.server import Server
 from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
@@ -259,6 +265,54 @@ def played(page: Page) -> Iterator[tuple[Page, View, list[dict[str, Any]]]]:
     until(lambda: page.text("#status") == "waiting", "the page")
     yield page, view, asked
     server.close()
+
+
+def test_a_page_whose_run_is_over_asks_for_no_more_news(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ends when the report is taken: a later question would find none."""
+    news, asked = live.Page._news, [0]
+    under_way, goes_on = threading.Event(), threading.Event()
+
+    async def counted(self: live.Page, request: Request) -> Response:
+        asked[0] += 1
+        return await news(self, request)
+
+    async def slow_report(self: live.Page, request: Request) -> Response:
+        under_way.set()
+        while not goes_on.is_set():
+            await asyncio.sleep(0.05)
+        text = '<link rel="icon" href="data:,"><h1>The report</h1>'
+        return Response(text, media_type="text/html")
+
+    monkeypatch.setattr(live.Page, "_news", counted)
+    monkeypatch.setattr(live.Page, "_whole", slow_report)
+    view = View(chain(3))
+    with contextlib.closing(Server(view)) as server:
+        server.start()
+        page.browser.get(server.url)
+        until(lambda: page.text("#status") == "waiting", "the page")
+        view.tell("over", "report.html")
+        until(under_way.is_set, "its question for the report")
+        before = asked[0]
+        time.sleep(1)
+        assert asked[0] == before
+        goes_on.set()
+        until(lambda: page.browser.find_element(By.TAG_NAME, "h1").text == "The report", "it")
+    assert page.errors() == []
+
+
+def test_a_page_whose_run_failed_says_so_and_asks_no_more(page: Page) -> None:
+    view = View(chain(3))
+    with contextlib.closing(Server(view)) as server:
+        server.start()
+        page.browser.get(server.url)
+        until(lambda: page.text("#status") == "waiting", "the page")
+        view.tell("failed", "no report")
+        until(lambda: page.text("#told") == "The run failed: no report", "the failure")
+    time.sleep(1)
+    assert page.text("#status") == "failed"
+    assert page.errors() == []
 
 
 def test_a_place_that_is_no_number_moves_nobody(played: Any) -> None:

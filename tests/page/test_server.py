@@ -349,6 +349,18 @@ def test_nobody_waits_for_pages_that_are_not_there(server: Server, tmp_path: Any
     server.finish(tmp_path / "report.html", PATIENCE_S)
 
 
+def test_a_page_is_told_that_its_run_failed_before_its_server_ends(server: Server) -> None:
+    here = Follower(server)
+    here.message()
+    end = threading.Thread(target=server.finish, args=(None, PATIENCE_S))
+    end.start()
+    end.join(1.0)
+    assert end.is_alive()
+    told = here.message()
+    assert (told["status"], told["note"]) == ("failed", "no report")
+    end.join()
+
+
 def test_thirty_stations_at_ten_hertz_stay_bounded() -> None:
     view = busy.told(seconds=20)
     for step in range(3 * MAX_POINTS):

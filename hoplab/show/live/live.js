@@ -14,7 +14,7 @@ const [mapPlot, lossPlot, linePlot, slider] = ["map", "losses", "over-time", "ti
 const takesPart = document.body.dataset.takesPart === "yes";
 
 // What the page has been told last; `shown` is the moment looked at, null for now.
-const state = { about: null, latest: null, flows: [], t: 0, shown: null, zoomed: false, left: false, marks: [] };
+const state = { about: null, latest: null, flows: [], t: 0, shown: null, zoomed: false, marks: [] };
 
 function text(id, value) {
   const element = byId(id);
@@ -228,7 +228,10 @@ function receive(message) {
   else addPoints(message.points);
   frameTime(message);
   if (message.status === "over") end();
-  if (message.status === "failed") tell(`The run failed: ${message.note}`);
+  if (message.status === "failed") {
+    following.abort();
+    tell(`The run failed: ${message.note}`);
+  }
 }
 
 // Whether the user looks at what was: the report can wait then.
@@ -239,23 +242,28 @@ function holds() {
 // The page becomes the report, which needs no server any more.
 function end() {
   byId("to-report").hidden = false;
-  if (state.left || holds()) return;
-  state.left = true;
+  if (holds()) return;
+  following.abort();
   location.replace("report");
 }
+
+// Ended when no news can come: what is asked for after that would find no server.
+const following = new AbortController();
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
 // The next news are asked for when the last are drawn: nothing piles up in a slow browser.
 async function follow() {
   const page = crypto.getRandomValues(new Uint32Array(2)).join("-");
-  for (let has = 0; !state.over;) {
+  const {signal} = following;
+  for (let has = 0; !signal.aborted;) {
     let message = null;
     try {
-      const answer = await fetch(`news?page=${page}&has=${has}${holds() ? "&holds" : ""}`);
+      const answer = await fetch(`news?page=${page}&has=${has}${holds() ? "&holds" : ""}`, {signal});
       if (!answer.ok) throw new Error(answer.statusText);
       message = await answer.json();
     } catch {
+      if (signal.aborted) return;
       text("status", "the run does not answer");
       await pause(AGAIN_MS);
       continue;

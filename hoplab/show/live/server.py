@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -95,13 +96,16 @@ class Page:
 
     def is_wanted(self, is_late: bool) -> bool:
         """Return whether the server is to go on for this page: its run does, or its user has not
-        taken the report. If it ``is_late``, only a user who looks at what was is waited for."""
+        taken the report. Without a report, pages show first that the run failed. If it ``is_late``,
+        only a user who looks at what was is waited for."""
         if not self._is_over:
             return True
-        if self._is_taken or self._report is None:
+        if self._is_taken:
             return False
         now = time.monotonic()
         here = [f for f in list(self._followers.values()) if now - f.asked < GONE_S]
+        if self._report is None:
+            return not is_late and any(f.cursor.status != "failed" for f in here)
         return any(f.holds or not is_late for f in here)
 
     def routes(self, base: str) -> list[Route]:
@@ -168,8 +172,12 @@ class Page:
     async def _whole(self, request: Request) -> Response:
         if self._report is None:
             return refused("the run is not over", 404)
+        # Taken when all of it is sent: the server may end then.
+        taken = BackgroundTask(self._take)
+        return FileResponse(self._report, media_type="text/html", background=taken)
+
+    async def _take(self) -> None:
         self._is_taken = True
-        return FileResponse(self._report, media_type="text/html")
 
     async def _do(self, request: Request) -> Response:
         if self._act is None:

@@ -41,6 +41,7 @@ class Cursor:
     points: list[int] = field(default_factory=list)
     """Number of points of each line."""
     events: int = 0
+    status: str = ""
     version: int = -1
 
 
@@ -106,7 +107,7 @@ class View:
             if cursor.version == self._version:
                 return None
             content = self._content(cursor)
-            cursor.version = self._version
+            cursor.version, cursor.status = self._version, self._status
         return json.dumps(content, separators=(",", ":"))
 
     def moment(self, t_s: float) -> str:
