@@ -61,6 +61,8 @@ pub struct Config {
     pub records: Records,
 }
 
+hoplab_document::document!(Config);
+
 impl Config {
     /// Permanent address of each radio.
     pub fn macs(&self) -> Vec<Mac> {

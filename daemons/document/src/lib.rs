@@ -11,9 +11,10 @@
 //! struct Example {
 //!     slot_ns: u64,
 //! }
-//! let example: Example = hoplab_document::parse(r#"{"slot_ns": 20000}"#)?;
+//! hoplab_document::document!(Example);
+//! let example: Example = r#"{"slot_ns": 20000}"#.parse()?;
 //! assert_eq!(example.slot_ns, 20_000);
-//! let error = hoplab_document::parse::<Example>("{\n\"slot_ns\": -1}").unwrap_err();
+//! let error = "{\n\"slot_ns\": -1}".parse::<Example>().unwrap_err();
 //! assert!(error.to_string().starts_with("line 2: slot_ns: "));
 //! # Ok::<(), hoplab_document::DocumentError>(())
 //! ```
@@ -21,6 +22,7 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
 
@@ -72,7 +74,7 @@ impl fmt::Display for DocumentError {
 impl std::error::Error for DocumentError {}
 
 /// Reads the document at `path`.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, DocumentError> {
+pub fn read<T: FromStr<Err = DocumentError>>(path: &Path) -> Result<T, DocumentError> {
     parse_of(path, &text(path)?)
 }
 
@@ -92,8 +94,11 @@ pub fn text(path: &Path) -> Result<String, DocumentError> {
 }
 
 /// Reads `text`, the document of `path`, which an error names.
-pub fn parse_of<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, DocumentError> {
-    parse(text).map_err(|error| match error {
+pub fn parse_of<T>(path: &Path, text: &str) -> Result<T, DocumentError>
+where
+    T: FromStr<Err = DocumentError>,
+{
+    text.parse().map_err(|error| match error {
         DocumentError::Invalid { line, key, why, .. } => DocumentError::Invalid {
             path: path.into(),
             line,
@@ -104,7 +109,23 @@ pub fn parse_of<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Docum
     })
 }
 
-/// Reads a document from `text`.
+/// Makes `text.parse()` read documents of a type. The code is long, and compiled where this stands:
+/// in the type's own crate, once for all that read such documents.
+#[macro_export]
+macro_rules! document {
+    ($document:ty) => {
+        impl std::str::FromStr for $document {
+            type Err = $crate::DocumentError;
+
+            #[inline(never)]
+            fn from_str(text: &str) -> Result<Self, $crate::DocumentError> {
+                $crate::parse(text)
+            }
+        }
+    };
+}
+
+/// Reads a document from `text`. See [`document`] for types that several crates read.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
     let invalid = |key: String, error: &serde_json::Error| DocumentError::Invalid {
         path: PathBuf::new(),
@@ -183,11 +204,11 @@ mod tests {
 
     #[test]
     fn what_is_no_regular_file_is_refused() {
-        let error = read::<Outer>(Path::new("/dev/zero")).unwrap_err();
+        let error = text(Path::new("/dev/zero")).unwrap_err();
         assert!(error
             .to_string()
             .contains("is no regular file but a device"));
-        let error = read::<Outer>(Path::new("/nonexistent")).unwrap_err();
+        let error = text(Path::new("/nonexistent")).unwrap_err();
         assert!(matches!(error, DocumentError::Unreadable { .. }));
     }
 }

@@ -9,10 +9,11 @@
 
 use std::fmt::Display;
 use std::slice;
+use std::str::FromStr;
 
 use hoplab_abi::{hoplab_resident_died, rust};
+use hoplab_document::DocumentError;
 use hoplab_linux::{say, signals};
-use serde::de::DeserializeOwned;
 
 /// Memory straight from the host: User-Mode Linux redirects `malloc` of what is linked into it to its
 /// own, but not `realloc`.
@@ -65,10 +66,10 @@ fn run(name: &str, document: &str) -> Result<(), String> {
     }
 }
 
-fn serving<Config: DeserializeOwned, Error: Display>(
+fn serving<Config: FromStr<Err = DocumentError>, Error: Display>(
     document: &str,
     serve: fn(&Config) -> Result<(), Error>,
 ) -> Result<(), String> {
-    let config = hoplab_document::parse(document).map_err(|why| why.to_string())?;
+    let config = document.parse::<Config>().map_err(|why| why.to_string())?;
     serve(&config).map_err(|why| why.to_string())
 }

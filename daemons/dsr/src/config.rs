@@ -49,6 +49,8 @@ pub struct Config {
     pub notices: notices::Settings,
 }
 
+hoplab_document::document!(Config);
+
 impl Config {
     /// The station's part in Split-TCP.
     pub fn split(&self) -> split_core::Config {

@@ -37,7 +37,7 @@ pub struct Engine {
 impl Engine {
     /// The engine of this document; otherwise why it cannot be used.
     pub fn new(document: &str) -> Result<Self, Error> {
-        let mut config: Config = hoplab_document::parse(document)?;
+        let mut config: Config = document.parse()?;
         config.records.dir = on_host(&config.records.dir)?;
         let capture = config.records.air_capture.as_deref().map(on_host);
         config.records.air_capture = capture.transpose()?;

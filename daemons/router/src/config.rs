@@ -2,9 +2,12 @@
 //! The document that says what the daemon is to do.
 
 use hoplab_base::{Instant, Stream};
+use hoplab_document::DocumentError;
+use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The document with the settings `S` of a protocol. `RouterFile` in `hoplab/model/keys/router.py`
 /// declares what its keys mean.
@@ -29,6 +32,14 @@ pub struct Config<S> {
     /// Run in the kernel, where that offers it.
     pub resident: bool,
     pub settings: S,
+}
+
+impl<S: DeserializeOwned> FromStr for Config<S> {
+    type Err = DocumentError;
+
+    fn from_str(text: &str) -> Result<Self, DocumentError> {
+        hoplab_document::parse(text)
+    }
 }
 
 impl<S> Config<S> {

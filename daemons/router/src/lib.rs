@@ -25,8 +25,22 @@ It puts routes into the kernel's table, which forwards by them. A TUN interface 
 have none. A monitor interface, which disappears with the process, tells of frames that nobody
 acknowledged.";
 
-/// The program of a protocol.
-pub fn main<P: Protocol>() -> ExitCode {
+/// `hoplab-aodv`. A program is compiled here, beside what the guest's kernel has of it.
+pub fn aodv() -> ExitCode {
+    main::<Aodv>()
+}
+
+/// `hoplab-olsr`.
+pub fn olsr() -> ExitCode {
+    main::<Olsr>()
+}
+
+/// `hoplab-dsdv`.
+pub fn dsdv() -> ExitCode {
+    main::<Dsdv>()
+}
+
+fn main<P: Protocol>() -> ExitCode {
     let program = Program {
         name: P::NAME,
         title: P::TITLE,
@@ -50,7 +64,7 @@ pub fn serve_named(program: &str, document: &str) -> Option<Result<(), Error>> {
 }
 
 fn parsed<P: Protocol>(document: &str) -> Result<(), Error> {
-    serve::<P>(&hoplab_document::parse(document)?)
+    serve::<P>(&document.parse()?)
 }
 
 /// Routes until SIGTERM. `ready` on standard output says that it begins.

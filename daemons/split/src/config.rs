@@ -95,3 +95,5 @@ pub struct Config {
     pub keep_privileges: bool,
     pub connection: Vec<Connection>,
 }
+
+hoplab_document::document!(Config);

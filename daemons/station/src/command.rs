@@ -4,11 +4,12 @@
 use crate::error::Error;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgMatches, Command};
+use hoplab_document::DocumentError;
 use hoplab_linux::resident::Resident;
-use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 /// What the control socket answers at each daemon, and what that is.
 pub const REQUESTS: [(&str, &str); 4] = [
@@ -36,24 +37,7 @@ pub struct Program<C, E> {
     pub serve: fn(&C) -> Result<(), E>,
 }
 
-impl<C, E> Program<C, E>
-where
-    C: DeserializeOwned,
-    E: Display + From<Error>,
-{
-    /// Does what the command line wants.
-    pub fn main(&self) -> ExitCode {
-        let matches = self.command_line().get_matches();
-        let result = match matches.subcommand() {
-            Some((_, asked)) => ask(asked).map_err(E::from),
-            None => self.run(matches.get_one::<PathBuf>("document")),
-        };
-        result.unwrap_or_else(|message| {
-            eprintln!("hoplab-{}: {message}", self.name);
-            ExitCode::FAILURE
-        })
-    }
-
+impl<C, E> Program<C, E> {
     fn command_line(&self) -> Command {
         let (name, program) = (self.name, format!("hoplab-{}", self.name));
         let about = format!("{} daemon", self.title);
@@ -102,6 +86,25 @@ EXAMPLES
             .arg_required_else_help(true)
             .arg(document)
             .subcommand(ctl.arg(control).arg(request))
+    }
+}
+
+impl<C, E> Program<C, E>
+where
+    C: FromStr<Err = DocumentError>,
+    E: Display + From<Error>,
+{
+    /// Does what the command line wants.
+    pub fn main(&self) -> ExitCode {
+        let matches = self.command_line().get_matches();
+        let result = match matches.subcommand() {
+            Some((_, asked)) => ask(asked).map_err(E::from),
+            None => self.run(matches.get_one::<PathBuf>("document")),
+        };
+        result.unwrap_or_else(|message| {
+            eprintln!("hoplab-{}: {message}", self.name);
+            ExitCode::FAILURE
+        })
     }
 
     /// Serves by the document, in the kernel where it offers that.

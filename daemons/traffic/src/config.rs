@@ -15,6 +15,8 @@ pub struct Config {
     pub end: End,
 }
 
+hoplab_document::document!(Config);
+
 /// A table with one key, which says what the end does.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]

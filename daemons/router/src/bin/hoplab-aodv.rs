@@ -2,5 +2,5 @@
 //! `hoplab-aodv`: the AODV protocol (RFC 3561) on a Linux wireless interface.
 
 fn main() -> std::process::ExitCode {
-    hoplab_router::main::<hoplab_aodv_core::Aodv>()
+    hoplab_router::aodv()
 }

@@ -2,5 +2,5 @@
 //! `hoplab-dsdv`: the DSDV protocol (Perkins, Bhagwat 1994) on a Linux wireless interface.
 
 fn main() -> std::process::ExitCode {
-    hoplab_router::main::<hoplab_dsdv_core::Dsdv>()
+    hoplab_router::dsdv()
 }

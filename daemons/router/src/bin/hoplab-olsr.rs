@@ -2,5 +2,5 @@
 //! `hoplab-olsr`: the OLSR protocol (RFC 3626) on a Linux wireless interface.
 
 fn main() -> std::process::ExitCode {
-    hoplab_router::main::<hoplab_olsr_core::Olsr>()
+    hoplab_router::olsr()
 }
