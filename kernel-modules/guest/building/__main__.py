@@ -7,11 +7,22 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from building import Refused, compiled, kernels, series, source
+
+FOLDERS: dict[str, tuple[Callable[[kernels.Kernel], Path], str]] = {
+    "--print-path": (
+        lambda kernel: kernel.result(kernel.packaged()),
+        "say where it is or would be",
+    ),
+    "--print-tree": (lambda kernel: kernel.tree(), "say where it is before its last link"),
+    "--compile": (lambda kernel: kernel.compiled(), "make that alone, which needs no engine"),
+}
+"""Options that name a folder of a package's kernel: how it is found, and what for."""
 
 
 def main(arguments: list[str]) -> int:
@@ -33,7 +44,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--config", metavar="FILE", type=Path, action="append", default=[], help="further options"
     )
-    parser.add_argument("--print-path", action="store_true", help="say where it is or would be")
+    for option, (_, what) in FOLDERS.items():
+        parser.add_argument(option, dest="folder", action="store_const", const=option, help=what)
     parser.add_argument(
         "--unpack", metavar="FOLDER", type=Path, help="only unpack the package's source there"
     )
@@ -47,10 +59,12 @@ def main(arguments: list[str]) -> int:
             if not isinstance(kernel.wanted.source, source.Package):
                 raise Refused(f"--unpack: {told.source} is unpacked already")
             kernel.wanted.source.unpack(told.unpack, told.part)
-        elif told.print_path:
+        elif told.folder is not None:
             if kernel.wanted.is_own:
-                raise Refused("--print-path: is for a kernel without patches and options of yours")
-            print(kernel.result(kernel.packaged()))
+                raise Refused(
+                    f"{told.folder}: is for a kernel without patches and options of yours"
+                )
+            print(FOLDERS[told.folder][0](kernel))
         else:
             print(kernel.build())
     except Refused as refused:

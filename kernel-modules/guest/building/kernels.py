@@ -114,6 +114,18 @@ class Kernel:
         """Return the patches of a package's kernel, all of which apply."""
         return self.series.patches(self.wanted.source.release)
 
+    def tree(self) -> Path:
+        """Return the folder of a package's kernel, compiled and not linked."""
+        return self.place / self.hash(self.packaged())
+
+    def compiled(self) -> Path:
+        """Return `tree`, which is made if it is missing. The engine need not be there yet."""
+        tree = self.tree()
+        if not (tree / "linux").exists():
+            require_tools()
+            self._compile_packaged(tree)
+        return tree
+
     def build(self) -> Path:
         """Return the result's folder; what is missing is made."""
         if not self.wanted.is_own:
@@ -125,9 +137,7 @@ class Kernel:
 
     def _build_packaged(self, result: Path) -> None:
         require_tools()
-        tree = self.place / self.hash(self.packaged())
-        if not (tree / "linux").exists():
-            self._compile_packaged(tree)
+        tree = self.compiled()
         # To link waits for nobody who compiles another kernel.
         with _locked(self.place / "finish.lock"):
             self._finish(tree, result, self.packaged(), {})
