@@ -13,9 +13,10 @@ from hoplab.model.resources import PROJECT
 SAYS = """#!/bin/bash
 echo "${0##*/} $*" >>"$SAID"
 """
-DAEMONS = """
-if [ "$1" = --key ]; then cat daemons/lib.rs; exit; fi
-mkdir -p build/bin && cp daemons/lib.rs build/bin/.built
+SOURCE = "daemons/Cargo.toml"
+DAEMONS = f"""
+if [ "$1" = --key ]; then cat {SOURCE}; exit; fi
+mkdir -p build/bin && cp {SOURCE} build/bin/.built
 """
 BUILD = """
 kernel=$HOPLAB_CACHE/kernel/tree
@@ -47,7 +48,7 @@ class Checkout:
             *((f".venv/bin/{name}", "") for name in ("pip", "uv", "hoplab")),
         ):
             self.write(name, SAYS + does).chmod(0o755)
-        for name in ("daemons/lib.rs", "locks/python.txt", "locks/plotly.txt", "pyproject.toml"):
+        for name in (SOURCE, "locks/python.txt", "locks/plotly.txt", "pyproject.toml"):
             self.write(name, "as it was")
         for name in ("hoplab/host/machine/root.py", "hoplab/model/records/schema.toml"):
             self.write(name, "")
@@ -90,14 +91,14 @@ def test_the_first_set_up_makes_all_and_the_next_looks_at_nothing(checkout: Chec
 
 def test_what_changed_is_looked_at(checkout: Checkout) -> None:
     checkout.set_up()
-    checkout.write("daemons/lib.rs", "anew")
+    checkout.write(SOURCE, "anew")
     assert "daemons " in checkout.set_up()
     assert checkout.set_up() == []
 
 
 def test_a_file_with_an_old_date_is_new_all_the_same(checkout: Checkout) -> None:
     checkout.set_up()
-    os.utime(checkout.write("daemons/lib.rs", "of long ago"), (0, 0))
+    os.utime(checkout.write(SOURCE, "of long ago"), (0, 0))
     assert "daemons " in checkout.set_up()
 
 
@@ -116,7 +117,7 @@ def test_what_was_made_for_other_settings_is_looked_at(checkout: Checkout, tmp_p
 
 
 def test_a_file_that_changes_meanwhile_is_looked_at_next_time(checkout: Checkout) -> None:
-    late = "if [ $# = 0 ]; then sed -i s/was/is/ daemons/lib.rs; fi\n"
+    late = f"if [ $# = 0 ]; then sed -i s/was/is/ {SOURCE}; fi\n"
     checkout.write("kernel-modules/guest/build", SAYS + BUILD + late)
     checkout.set_up()
     assert "daemons " in checkout.set_up()
