@@ -21,7 +21,7 @@ from starlette.responses import Response
 from hoplab.host import results
 from hoplab.model.resources import PACKAGE, PROJECT
 from hoplab.show.live import server as live
-from hoplab.show.live.server import Server
+from hoplab.show.live.server import Act, Server
 from hoplab.show.live.view import View
 from tests.page.conftest import chain, row
 from tests.page.started import started
@@ -254,17 +254,23 @@ def sampled(t_s: float, flow: str, cwnd: int) -> dict[str, Any]:
     return row("tcp", t_s=t_s, flow=flow, cwnd=cwnd, rtt_ms=40.0, ca_state="Open")
 
 
+@contextlib.contextmanager
+def showing(page: Page, view: View, act: Act | None = None) -> Iterator[View]:
+    """Serve the page of a run that only its rows make, and have it open."""
+    with contextlib.closing(Server(view, act)) as server:
+        server.start()
+        page.browser.get(server.url)
+        until(lambda: page.text("#status") == "waiting", "the page")
+        yield view
+
+
 @pytest.fixture
 def played(page: Page) -> Iterator[tuple[Page, View, list[dict[str, Any]]]]:
     """A page that takes part in a run that only its rows make, and what it asks for."""
-    view = View(chain(3), endless=True)
     asked: list[dict[str, Any]] = []
-    server = Server(view, lambda what: asked.append(what) or {})
-    server.start()
-    page.browser.get(server.url)
-    until(lambda: page.text("#status") == "waiting", "the page")
-    yield page, view, asked
-    server.close()
+    taking = View(chain(3), endless=True)
+    with showing(page, taking, lambda what: asked.append(what) or {}) as view:
+        yield page, view, asked
 
 
 def test_a_page_whose_run_is_over_asks_for_no_more_news(
@@ -287,11 +293,7 @@ def test_a_page_whose_run_is_over_asks_for_no_more_news(
 
     monkeypatch.setattr(live.Page, "_news", counted)
     monkeypatch.setattr(live.Page, "_whole", slow_report)
-    view = View(chain(3))
-    with contextlib.closing(Server(view)) as server:
-        server.start()
-        page.browser.get(server.url)
-        until(lambda: page.text("#status") == "waiting", "the page")
+    with showing(page, View(chain(3))) as view:
         view.tell("over", "report.html")
         until(under_way.is_set, "its question for the report")
         before = asked[0]
@@ -303,11 +305,7 @@ def test_a_page_whose_run_is_over_asks_for_no_more_news(
 
 
 def test_a_page_whose_run_failed_says_so_and_asks_no_more(page: Page) -> None:
-    view = View(chain(3))
-    with contextlib.closing(Server(view)) as server:
-        server.start()
-        page.browser.get(server.url)
-        until(lambda: page.text("#status") == "waiting", "the page")
+    with showing(page, View(chain(3))) as view:
         view.tell("failed", "no report")
         until(lambda: page.text("#told") == "The run failed: no report", "the failure")
     time.sleep(1)
